@@ -1,0 +1,182 @@
+# Interlude builds with make alone.
+#
+#   make              build/interlude, build/interlude-lab, libinterlude and the examples
+#   make tests        the unit tests and the replayed fuzz targets, built but not run
+#   make fuzz         the fuzz targets (clang and libFuzzer)
+#   make install      PREFIX=/usr/local, DESTDIR=
+#
+# B=DIR builds beside another build; OPT= and SAN= change how:
+#   make B=build/asan CC=clang SAN=address,undefined tests
+#
+# Floors. A room sees itself and the rooms named in its FLOOR line, and no other: each is compiled
+# with its own include directory that holds links to just those. Its tests link just those.
+
+B      ?= build
+OPT    ?= -O2
+SAN    ?=
+PREFIX ?= /usr/local
+AR     ?= ar
+
+ROOMS := base wire rule policy decide plan signal record serve lab app
+
+FLOOR_base   := base
+FLOOR_wire   := base wire
+FLOOR_rule   := base rule
+FLOOR_policy := base rule policy
+FLOOR_decide := base wire rule policy decide
+FLOOR_plan   := base wire rule policy decide plan
+FLOOR_signal := base wire rule policy decide plan signal
+FLOOR_record := base wire record
+FLOOR_serve  := base wire rule policy decide plan signal record serve
+FLOOR_lab    := base wire record lab
+FLOOR_app    := base wire rule policy decide plan signal record serve lab app
+
+VERSION := $(shell cat VERSION)
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+        -Wpointer-arith -Wwrite-strings -Wno-missing-field-initializers -Werror
+# What decides must decide the same everywhere: no fused multiply-add, no relaxed floating point.
+SAME := -ffp-contract=off -fno-fast-math -fno-math-errno
+SANF := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+CFLAGS_ALL = -std=gnu11 -g $(OPT) $(WARN) $(SAME) $(SANF) -fPIC -fvisibility=hidden -pthread \
+             -MMD -MP $(CFLAGS)
+LDFLAGS_ALL = $(SANF) -pthread $(LDFLAGS)
+LIBS := -lyaml -lm
+
+src_of     = $(sort $(wildcard src/$(1)/*.c))
+obj_of     = $(patsubst src/%.c,$(B)/obj/%.o,$(call src_of,$(1)))
+archive_of = $(foreach r,$(1),$(B)/room/$(r).a)
+# From the top floor down, so that a linker that reads once finds everything.
+linked_of  = $(foreach r,app lab serve record signal plan decide policy rule wire base,\
+               $(if $(filter $(r),$(FLOOR_$(1))),$(B)/room/$(r).a))
+
+.PHONY: all tests fuzz examples install clean
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(B)/interlude $(B)/interlude-lab $(B)/libinterlude.a $(B)/libinterlude.so examples
+
+# ---- rooms -------------------------------------------------------------------------------------
+
+define ROOM
+$(B)/floor/$(1)/.made: Makefile
+	@rm -rf $$(@D) && mkdir -p $$(@D)
+	@for r in $(FLOOR_$(1)); do ln -s $(abspath src)/$$$$r $$(@D)/$$$$r; done
+	@touch $$@
+
+$(B)/obj/$(1)/%.o: src/$(1)/%.c Makefile $(B)/flags | $(B)/floor/$(1)/.made
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude $$(CFLAGS_$(1)) -c -o $$@ $$<
+
+$(B)/room/$(1).a: $(call obj_of,$(1)) Makefile
+	@mkdir -p $$(@D) && rm -f $$@
+	$$(AR) rcs $$@ $(call obj_of,$(1))
+endef
+$(foreach r,$(ROOMS),$(eval $(call ROOM,$(r))))
+
+CFLAGS_app = -DINTERLUDE_VERSION='"$(VERSION)"' -DINTERLUDE_COMMIT='"$(COMMIT)"'
+
+# Rebuilds when the flags change.
+$(B)/flags: .FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)' | cmp -s - $@ || \
+	 echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)' > $@
+.FORCE:
+
+# The demonstration plan is part of the program.
+$(B)/obj/plan/plan_demo.o: examples/interlude.yaml
+CFLAGS_plan = -DDEMO_PLAN_PATH='"$(abspath examples/interlude.yaml)"'
+
+# ---- programs ----------------------------------------------------------------------------------
+
+MAINS := main lab_main
+app_parts = $(filter-out $(foreach m,$(MAINS),$(B)/obj/app/$(m).o),$(call obj_of,app))
+below_app = $(filter-out $(B)/room/app.a,$(call linked_of,app))
+
+$(B)/interlude: $(B)/obj/app/main.o $(call archive_of,$(ROOMS))
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
+
+$(B)/interlude-lab: $(B)/obj/app/lab_main.o $(call archive_of,$(ROOMS))
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
+
+# ---- libinterlude: the pure core, for deciding in one's own process ------------------------------
+
+LIB_ROOMS := base wire rule policy decide plan
+LIB_OBJS   = $(filter-out $(B)/obj/wire/http_%.o $(B)/obj/base/clock.o,\
+               $(foreach r,$(LIB_ROOMS),$(call obj_of,$(r))))
+
+# One object, in which only the public names are global.
+$(B)/libinterlude.o: $(LIB_OBJS)
+	$(CC) -r -nostdlib -o $@ $(LIB_OBJS)
+	objcopy --wildcard --keep-global-symbol='interlude_*' $@
+
+$(B)/libinterlude.a: $(B)/libinterlude.o
+	rm -f $@ && $(AR) rcs $@ $<
+
+$(B)/libinterlude.so: $(LIB_OBJS)
+	$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libinterlude.so.0 -Wl,-z,defs -o $@ $(LIB_OBJS) $(LIBS)
+	ln -sf libinterlude.so $(B)/libinterlude.so.0
+
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+examples: $(EXAMPLES)
+$(B)/examples/%: examples/%.c include/interlude.h $(B)/libinterlude.a
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -g $(OPT) $(WARN) $(SANF) -Iinclude -o $@ $< $(B)/libinterlude.a $(LIBS)
+
+$(B)/libinterlude.pc: libinterlude.pc.in VERSION
+	@mkdir -p $(@D)
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< > $@
+
+install: all $(B)/libinterlude.pc
+	install -Dm755 $(B)/interlude $(DESTDIR)$(PREFIX)/bin/interlude
+	install -Dm755 $(B)/interlude-lab $(DESTDIR)$(PREFIX)/bin/interlude-lab
+	install -Dm644 $(B)/libinterlude.a $(DESTDIR)$(PREFIX)/lib/libinterlude.a
+	install -Dm755 $(B)/libinterlude.so $(DESTDIR)$(PREFIX)/lib/libinterlude.so.0
+	ln -sf libinterlude.so.0 $(DESTDIR)$(PREFIX)/lib/libinterlude.so
+	install -Dm644 include/interlude.h $(DESTDIR)$(PREFIX)/include/interlude.h
+	install -Dm644 $(B)/libinterlude.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/libinterlude.pc
+
+# ---- tests: tests/unit/ROOM/NAME_test.c links ROOM and the rooms below it, no other --------------
+
+UNIT_SRCS := $(sort $(wildcard tests/unit/*/*_test.c))
+UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRCS))
+
+define UNIT
+$(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call linked_of,$(1)) $(wildcard tests/unit/*.h) $(wildcard tests/unit/$(1)/*.h)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude -Itests/unit -o $$@ $$< \
+	  $$(LDFLAGS_ALL) $(call linked_of,$(1)) -lcmocka -ljansson $$(LIBS)
+endef
+$(foreach r,$(ROOMS),$(eval $(call UNIT,$(r))))
+
+# ---- fuzzing: fuzz/NAME_fuzz.c; without libFuzzer, a driver that replays files -------------------
+
+FUZZ_SRCS   := $(sort $(wildcard fuzz/*_fuzz.c))
+FUZZ_BINS   := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRCS))
+REPLAY_BINS := $(patsubst fuzz/%_fuzz.c,$(B)/replay/%,$(FUZZ_SRCS))
+
+$(B)/replay/%: fuzz/%_fuzz.c fuzz/replay.c $(call linked_of,serve)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< fuzz/replay.c $(LDFLAGS_ALL) \
+	  $(call linked_of,serve) -ljansson $(LIBS)
+
+$(B)/fuzz/%_fuzz: fuzz/%_fuzz.c $(call linked_of,serve)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< \
+	  $(LDFLAGS_ALL) $(call linked_of,serve) -ljansson $(LIBS)
+
+tests: $(UNIT_BINS) $(REPLAY_BINS)
+
+ifeq ($(MAKELEVEL),0)
+fuzz:
+	$(MAKE) B=$(B)/fuzzer CC=clang OPT=-O1 SAN=address,undefined \
+	  CFLAGS='-fsanitize=fuzzer-no-link' fuzz
+else
+fuzz: $(FUZZ_BINS)
+endif
+
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

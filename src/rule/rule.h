@@ -1,0 +1,53 @@
+/* rule: conditions over a session's attributes, in a subset of CEL, the Common Expression Language.
+ *
+ * A condition is compiled and type-checked once, when its plan is loaded, and evaluated any number
+ * of times, by any number of threads at once, without allocating, in a number of steps that is
+ * known when it is compiled.
+ *
+ * CEL's errors are values here: an attribute that is not known makes an error, `&&` and `||` absorb
+ * it where the other side decides (false && error is false, on either side), and what is left over
+ * is RULE_ERROR. What an error means is the caller's affair. */
+#ifndef INTERLUDE_RULE_RULE_H
+#define INTERLUDE_RULE_RULE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "rule/attribute.h"
+
+enum {
+    RULE_TEXT_BYTES_MAX = 4096,
+    RULE_STEPS_MAX = 512, /* instructions of one condition */
+    RULE_DEPTH_MAX = 32,  /* nesting, and so the depth of the evaluation stack */
+};
+
+enum rule_result { RULE_FALSE, RULE_TRUE, RULE_ERROR };
+
+struct rule; /* compiled, immutable; lives in the arena that it was compiled into */
+
+/* Compiles `text`, whose result must be a bool, against `schema`. On success *out is the condition;
+ * it keeps a copy of the text, and nothing of `text` or `schema`. On failure ERR_RULE: e->offset is
+ * the byte in `text` where the fault begins (line and column are left 0: the caller knows where the
+ * text stands), e->text says what was found, what was expected, and the nearest name where one is
+ * near. What DESIGN's grammar has but is not built yet is told as "not supported yet". */
+enum err_code rule_compile(struct arena *arena, const struct attribute_schema *schema,
+                           struct span text, const struct rule **out, struct err *e) MUST_CHECK;
+
+enum rule_result rule_eval(const struct rule *rule, const struct attributes *values);
+
+/* The condition as it was written. */
+struct span rule_text(const struct rule *rule);
+
+/* The slots that are read anywhere, has() included. */
+uint64_t rule_reads(const struct rule *rule);
+
+/* The slots that are read at a place where nothing guards them: a value is needed. A slot that is
+ * in rule_reads() alone is only ever asked for by has(), or read where has() of it is known to be
+ * true: `has(x) && x > 3`, `!has(x) || x > 3`. `child_directed` is never in here: absent, it reads
+ * as false. */
+uint64_t rule_needs(const struct rule *rule);
+
+/* The nearest of `count` names to `wanted` (edit distance at most 2, and less than the length of
+ * `wanted`), or an empty span. For messages. */
+struct span rule_nearest(struct span wanted, const struct span *names, size_t count);
+
+#endif
