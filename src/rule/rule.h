@@ -46,8 +46,5 @@ uint64_t rule_reads(const struct rule *rule);
  * as false. */
 uint64_t rule_needs(const struct rule *rule);
 
-/* The nearest of `count` names to `wanted` (edit distance at most 2, and less than the length of
- * `wanted`), or an empty span. For messages. */
-struct span rule_nearest(struct span wanted, const struct span *names, size_t count);
 
 #endif

@@ -1,0 +1,26 @@
+/* rng: a counter-based generator: word number n under a key is a pure function of key and n.
+ * Philox-4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+ * SC 2011; known-answer vectors of Random123's kat_vectors). Any thread. */
+#ifndef INTERLUDE_BASE_RNG_H
+#define INTERLUDE_BASE_RNG_H
+
+#include "base/hash.h"
+
+struct rng {
+    struct hash128 key;
+    uint64_t block; /* of the next four words */
+    uint64_t words[4];
+    uint32_t left;
+};
+
+void rng_init(struct rng *r, struct hash128 key);
+
+/* Four words of counter (block, 0, 0, 0). */
+void rng_block(struct hash128 key, uint64_t block, uint64_t out[4]);
+
+uint64_t rng_next(struct rng *r);
+
+/* In (0, 1): (top 53 bits + 1/2) / 2^53; never 0, never 1. */
+double rng_open01(uint64_t word);
+
+#endif
