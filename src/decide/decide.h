@@ -1,0 +1,49 @@
+/* decide: a plan and a request give a decision. A pure function: no clock, no I/O, no allocation,
+ * no global; the same plan and request give the same decision on any machine. Any thread. */
+#ifndef INTERLUDE_DECIDE_DECIDE_H
+#define INTERLUDE_DECIDE_DECIDE_H
+
+#include "decide/presence.h"
+
+struct decision {
+    int variant;          /* that decided */
+    bool variant_unknown; /* the request named one that the plan does not have */
+    enum assignment assignment;
+    int experiment; /* -1: none */
+
+    const struct policy *asked;  /* NULL: the gate settled it */
+    const struct policy *policy; /* that decided; the variant's where nobody was asked */
+    struct presence presence;
+    struct session_state state;
+
+    uint32_t masked;     /* bit r of enum reason: that guardrail took away an action */
+    uint32_t unenforced; /* bit r: its attribute is unknown, and on_unknown is permissive */
+    action_set eligible;
+    struct choice choice;
+    int action;
+    int wanted; /* differs from `action` only where a guardrail masked a rule's action */
+    int ads;
+    int64_t max_duration_s; /* 0: none */
+    int64_t cooldown_s;
+    uint32_t reasons; /* bit r of enum reason */
+};
+
+/* `now_us`: the request's time if it has one, else the clock's, in microseconds since 1970. Fills
+ * the context slots of request->attributes. */
+void decide(const struct plan *plan, struct request *request, int64_t now_us, struct decision *out);
+
+/* allocate.c */
+void allocate(const struct plan *plan, const struct request *request, struct decision *out);
+/* ppm(tag) = murmur3_x86_32(salt "/" tag "/" unit, 0) x 1,000,000 >> 32 */
+uint32_t allocate_ppm(struct span salt, const char *tag, struct span unit);
+
+/* guardrail.c */
+bool guardrail_ad_free(const struct plan *plan, const struct request *request);
+/* Returns the actions that are left of `from`, and sets out->masked and out->unenforced. */
+action_set guardrail_mask(const struct plan *plan, const struct request *request, action_set from,
+                          struct decision *out);
+/* The cooldown, raised to what grace period, gap and last cooldown still ask for; seconds, rounded up. */
+int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *request, int64_t own_ms,
+                             bool ads);
+
+#endif

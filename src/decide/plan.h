@@ -1,0 +1,130 @@
+/* plan: the configuration, compiled and immutable.
+ *
+ * Everything that a request could make the server look up is resolved here, once: names are
+ * numbers, conditions are programs, texts that go into answers are ready to copy. A plan is built
+ * by src/plan, never changed after, and shared by every thread until plan_free.
+ * Ownership: everything hangs in the plan's own arena. Units are in the names. */
+#ifndef INTERLUDE_DECIDE_PLAN_H
+#define INTERLUDE_DECIDE_PLAN_H
+
+#include "decide/words.h"
+#include "policy/policy.h"
+
+enum {
+    PLAN_VARIANTS_MAX = 32,
+    PLAN_SEGMENTS_MAX = 32,
+    PLAN_POLICIES_MAX = 32,
+    PLAN_RULES_MAX = 256,
+    PLAN_EXPERIMENTS_MAX = 16,
+    PLAN_CAP_ITEMS_MAX = 8,
+    PLAN_LOG_SITES_MAX = 32,
+    PPM = 1000000,
+};
+
+struct plan_variant {
+    struct span name;
+    const struct policy *policy;
+    struct policy_seeds seeds;
+};
+
+struct plan_experiment {
+    struct span name, salt;
+    uint32_t slice_ppm; /* in the slice if the unit's ppm is below */
+    int split_count;
+    struct {
+        int variant;
+        uint64_t up_to; /* cumulative weight; the last is the sum */
+    } split[PLAN_VARIANTS_MAX];
+};
+
+/* A cap: the smallest max of the items whose condition holds; none holds: no cap. */
+struct plan_cap {
+    int count; /* 0: the plan does not name it */
+    struct {
+        const struct rule *when; /* NULL: always */
+        int64_t max;
+    } items[PLAN_CAP_ITEMS_MAX];
+};
+
+struct plan_guardrails {
+    const struct rule *ad_free;                /* NULL: none */
+    int64_t grace_period_ms, min_gap_ms;       /* -1: none */
+    bool cooldown, content_remaining, content_boundary;
+    struct plan_cap ads_per_hour, ad_seconds_per_hour, ads_per_day;
+    uint32_t permissive; /* bit r of enum reason: on_unknown is permissive for that guardrail */
+};
+
+struct plan_server {
+    struct span listen, admin; /* HOST:PORT */
+    int workers;               /* 0: auto */
+    int connections_max;
+    int per_address_max; /* 0: no limit */
+    int64_t drain_ms, head_timeout_ms, body_timeout_ms, answer_timeout_ms, idle_timeout_ms;
+};
+
+enum plan_log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+enum plan_log_sink { LOG_STDOUT, LOG_STDERR, LOG_FILE };
+
+struct plan_log_budget {
+    double rate; /* lines a second; 0: none; infinity: unlimited */
+    double burst;
+};
+
+struct plan_log {
+    enum plan_log_level level;
+    enum plan_log_sink sink;
+    struct span file; /* NUL-terminated path, where sink is LOG_FILE */
+    struct plan_log_budget budget;
+    int site_count;
+    struct {
+        struct span name;
+        struct plan_log_budget budget;
+    } sites[PLAN_LOG_SITES_MAX];
+};
+
+struct plan {
+    struct arena arena;
+    struct span version;         /* 1 to NAME_BYTES_MAX bytes */
+    char fingerprint[13];        /* 12 hexadecimal digits and a NUL: of all that bears on a decision */
+    struct hash128 contents;     /* of all of it, server and log too, but not of the version */
+    struct span salt;
+
+    struct action_table actions;
+    int segment_count;
+    struct span segments[PLAN_SEGMENTS_MAX]; /* `other` and `unset` come on top: see words.h */
+    struct attribute_schema schema;
+    /* slot + 1 by attribute_hash of the name, open addressing; 0: free */
+    uint8_t attribute_index[256];
+    int64_t timezone_offset_s;
+
+    int policy_count;
+    struct policy policies[PLAN_POLICIES_MAX];
+    int variant_count;
+    struct plan_variant variants[PLAN_VARIANTS_MAX];
+    int default_variant;
+    int experiment_count;
+    struct plan_experiment experiments[PLAN_EXPERIMENTS_MAX];
+    struct plan_guardrails guardrails;
+
+    /* What the guardrails read: all of them, and `ad_free` alone, which is all that is looked at
+     * where nobody is asked. See rule_reads, rule_needs. */
+    uint64_t guardrails_read, guardrails_needed;
+    uint64_t gate_read, gate_needed;
+    bool reads_time; /* a condition reads `hour` or `weekday` */
+
+    struct plan_server server;
+    struct plan_log log;
+};
+
+/* Fills what follows from the rest: attribute_index, seeds, what is read and needed. Call once,
+ * when actions, schema, salt, policies, variants and guardrails are in place. */
+void plan_finish(struct plan *plan);
+
+/* The slot of a session attribute of that name, or -1. */
+int plan_attribute_find(const struct plan *plan, struct span name);
+int plan_segment_find(const struct plan *plan, struct span name);
+int plan_variant_find(const struct plan *plan, struct span name);
+
+void plan_free(struct plan *plan);
+
+#endif

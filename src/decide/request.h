@@ -1,0 +1,82 @@
+/* request: one listening session, as a caller describes it, read straight into the plan's terms.
+ *
+ * Threads: a request belongs to one. Ownership: its spans point into the body, or into the scratch
+ * that was given for unescaped strings; both must outlive it. Nothing allocates. */
+#ifndef INTERLUDE_DECIDE_REQUEST_H
+#define INTERLUDE_DECIDE_REQUEST_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "decide/plan.h"
+
+enum {
+    REQUEST_BYTES_MAX = 64 * 1024,
+    REQUEST_ID_BYTES_MAX = 128,
+    REQUEST_UNIT_BYTES_MAX = 256, /* unit_id and session_id */
+    REQUEST_NAME_BYTES_MAX = 64,  /* segment_id and variant */
+    REQUEST_UNKNOWN_NAMES_MAX = 4,
+    REQUEST_UNKNOWN_NAME_BYTES_MAX = 64,
+};
+
+#define REQUEST_TIME_NONE INT64_MIN
+
+/* What was sent for one action. */
+enum entry_state {
+    ENTRY_MISSING,    /* no entry, null, or {} */
+    ENTRY_MALFORMED,  /* no object, or not exactly one family's parameter names */
+    ENTRY_IMPOSSIBLE, /* one family's names, with a value that it cannot have */
+    ENTRY_VALID,
+};
+
+struct posterior_entry {
+    uint8_t state; /* enum entry_state */
+    /* `posterior.family` is set for ENTRY_IMPOSSIBLE and ENTRY_VALID, the rest for ENTRY_VALID. */
+    struct posterior posterior;
+};
+
+/* What was sent as a whole. */
+enum posteriors_sent {
+    POSTERIORS_SENT_NOTHING, /* no field, or null */
+    POSTERIORS_SENT_EMPTY,   /* {} */
+    POSTERIORS_SENT_OBJECT,
+    POSTERIORS_SENT_OTHER,   /* another JSON type */
+};
+
+struct request_last {
+    bool sent;
+    double seconds_ago, cooldown_s; /* finite, >= 0; -1 where not sent */
+    double ads_delivered;
+};
+
+struct request {
+    struct span request_id, unit_id, session_id, segment_id, variant_name; /* len 0: absent */
+    int segment; /* in the plan; segment_count: other; segment_count + 1: unset */
+    int variant; /* in the plan; -1: none named; -2: one that the plan does not have */
+    int64_t time_us, as_of_us; /* since 1970; REQUEST_TIME_NONE: not sent */
+    struct request_last last;
+    bool explain;
+
+    struct attributes attributes; /* context slots are filled by decide() */
+
+    enum posteriors_sent posteriors_sent;
+    struct posterior_entry entries[ACTIONS_MAX];
+    int unknown_actions;
+    struct span unknown_names[REQUEST_UNKNOWN_NAMES_MAX]; /* the first ones, cut to 64 bytes */
+};
+
+enum { REQUEST_VARIANT_NONE = -1, REQUEST_VARIANT_UNKNOWN = -2 };
+
+/* Reads a JSON body. `scratch` must hold at least body.len bytes. On failure: json_syntax,
+ * json_depth, json_duplicate_key, field_type, field_range or unsupported, with the JSON pointer or
+ * the byte offset; *out is then not to be used. */
+enum err_code request_read(const struct plan *plan, struct span body, char *scratch,
+                           struct request *out, struct err *e) MUST_CHECK;
+
+/* RFC 3339 time to microseconds since 1970 (finer digits are cut off; a leap second counts as the
+ * second after it). False if the text is none. */
+bool request_time_read(struct span text, int64_t *us);
+
+/* The other way: "2026-11-30T08:00:00.123Z", 24 bytes, milliseconds cut. Years 0 to 9999. */
+void request_time_write(struct buf *b, int64_t us);
+
+#endif

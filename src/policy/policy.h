@@ -1,0 +1,115 @@
+/* policy: how an action is chosen.
+ *
+ * Each kind of policy is one file that fills one row of the table in policy.c; nothing else in the
+ * product knows the kinds apart but by what the row says. To add one, add its file and its row.
+ *
+ * A policy is immutable once its plan is loaded and is shared by all threads. Choosing is a pure
+ * function: no clock, no allocation, no global; draws come from counter-based keys, so masking one
+ * action leaves the draws of the others as they were. */
+#ifndef INTERLUDE_POLICY_POLICY_H
+#define INTERLUDE_POLICY_POLICY_H
+
+#include "policy/action.h"
+#include "policy/posterior.h"
+#include "policy/sample.h"
+#include "rule/rule.h"
+
+enum policy_kind { POLICY_FIXED, POLICY_THOMPSON, POLICY_GREEDY, POLICY_UNIFORM, POLICY_KIND_COUNT };
+
+enum on_partial { ON_PARTIAL_EXCLUDE, ON_PARTIAL_PRIOR, ON_PARTIAL_FALLBACK };
+enum on_empty { ON_EMPTY_FALLBACK, ON_EMPTY_COLD_START };
+enum on_stale { ON_STALE_USE, ON_STALE_FALLBACK };
+enum floor_toward { FLOOR_UNIFORM, FLOOR_FALLBACK };
+
+struct policy_rule {
+    const struct rule *when; /* NULL: always */
+    int action;
+    int64_t cooldown_ms; /* -1: the action's own */
+};
+
+struct policy {
+    struct span name;
+    enum policy_kind kind;
+    action_set actions; /* what it uses; with the action without ads and at least one other */
+
+    /* fixed */
+    const struct policy_rule *rules;
+    int rule_count;
+
+    /* policies that read posteriors */
+    enum on_partial on_partial;
+    enum on_empty on_empty;
+    enum on_stale on_stale;
+    int64_t max_posterior_age_us; /* 0: none is too old */
+    bool has_prior;               /* for every action used, all of one family */
+    struct posterior prior[ACTIONS_MAX];
+    const struct policy *fallback; /* reads no posteriors; never NULL for a policy that does */
+    double offset[ACTIONS_MAX], weight[ACTIONS_MAX]; /* value = offset + weight x draw, maximised */
+    bool values_equal; /* offset and weight are the same for every action used */
+    double floor;      /* in [0, 1] */
+    enum floor_toward floor_toward;
+
+    /* What the conditions of its rules and of its fallback's read: see rule_reads, rule_needs. */
+    uint64_t attributes_read, attributes_needed;
+};
+
+/* The keys under which a variant's draws are made: a 128-bit digest of length-prefixed (domain tag,
+ * salt, variant) for each domain. SipHash of the exploration key under it keys the generator. */
+struct policy_seeds {
+    struct hash128 draw[ACTIONS_MAX];
+    struct hash128 pick;  /* uniform */
+    struct hash128 floor;
+};
+
+struct choice_input {
+    const struct action_table *actions;
+    action_set eligible; /* after the mask; holds the action without ads */
+    /* By action; valid for the eligible ones, where the policy reads posteriors. */
+    const struct posterior *posteriors[ACTIONS_MAX];
+    const struct attributes *attributes;
+    const struct policy_seeds *seeds;
+    struct span exploration_key;
+};
+
+struct choice {
+    int action;          /* always eligible */
+    int wanted;          /* what the policy would have had; differs where a rule's action is masked */
+    int rule;            /* the rule that matched, from 0; -1: none, or no rules */
+    int rule_errors;     /* rules that ended in an error, and so did not match */
+    int64_t cooldown_ms; /* -1: the action's own */
+    bool floored;        /* the floor chose */
+};
+
+struct policy_ops {
+    const char *name; /* as in `kind:` */
+    bool reads_posteriors;
+    void (*choose)(const struct policy *policy, const struct choice_input *in, struct choice *out);
+};
+
+const struct policy_ops *policy_ops(enum policy_kind kind);
+
+static inline bool policy_reads_posteriors(const struct policy *policy)
+{
+    return policy_ops(policy->kind)->reads_posteriors;
+}
+
+/* The kind of that name, or -1. */
+int policy_kind_find(struct span name);
+
+/* Chooses, floor included. */
+void policy_choose(const struct policy *policy, const struct choice_input *in, struct choice *out);
+
+/* The seeds of one variant. */
+void policy_seeds_init(struct policy_seeds *seeds, const struct action_table *actions,
+                       struct span salt, struct span variant);
+
+/* Each kind's own file. */
+void fixed_choose(const struct policy *, const struct choice_input *, struct choice *);
+void thompson_choose(const struct policy *, const struct choice_input *, struct choice *);
+void greedy_choose(const struct policy *, const struct choice_input *, struct choice *);
+void uniform_choose(const struct policy *, const struct choice_input *, struct choice *);
+
+/* floor.c: with probability policy->floor, replaces the choice. */
+void floor_choose(const struct policy *, const struct choice_input *, struct choice *);
+
+#endif
