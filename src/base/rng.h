@@ -15,12 +15,17 @@ struct rng {
 
 void rng_init(struct rng *r, struct hash128 key);
 
+/* The function itself, on a whole counter. `out` may be `counter`. */
+void rng_philox(struct hash128 key, const uint64_t counter[4], uint64_t out[4]);
+
 /* Four words of counter (block, 0, 0, 0). */
 void rng_block(struct hash128 key, uint64_t block, uint64_t out[4]);
 
+/* Words in order: those of block 0, then of block 1, ... */
 uint64_t rng_next(struct rng *r);
 
-/* In (0, 1): (top 53 bits + 1/2) / 2^53; never 0, never 1. */
+/* In (0, 1): (top 52 bits + 1/2) / 2^52; never 0, never 1 (with 53 bits the largest would round to
+ * 1). Exact, and so is one minus it, which is the number of the inverted word. */
 double rng_open01(uint64_t word);
 
 #endif
