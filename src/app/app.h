@@ -1,0 +1,31 @@
+/* app: the commands. Each takes its own arguments (argv[0] is the command's name) and returns the
+ * process's exit code. */
+#ifndef INTERLUDE_APP_APP_H
+#define INTERLUDE_APP_APP_H
+
+#include "decide/plan.h"
+#include "plan/plan_load.h"
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_NO = 1,     /* it ran, and the answer is no */
+    EXIT_WRONG = 2,  /* usage or configuration */
+};
+
+int cmd_serve(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_decide(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* Loads the plan of `path` (NULL: the demonstration plan), or tells every error on stderr as
+ * FILE:LINE:COLUMN and returns NULL. */
+struct plan *app_plan_load(const char *path);
+
+/* Reads an option's value: `--name VALUE` or `--name=VALUE` at argv[*i]; moves *i on. NULL if
+ * argv[*i] is another argument. A missing value is told on stderr and ends the process with 2. */
+const char *app_option(int argc, char **argv, int *i, const char *name);
+
+/* "interlude COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
+int app_usage_error(const char *command, const char *text, const char *what);
+
+#endif

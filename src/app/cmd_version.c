@@ -1,0 +1,10 @@
+#include "app/app.h"
+
+#include <stdio.h>
+
+int cmd_version(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    printf("interlude %s (%s)\n", INTERLUDE_VERSION, INTERLUDE_COMMIT);
+    return EXIT_DONE;
+}
