@@ -1,0 +1,171 @@
+/* signals: what the program says about itself, without ever waiting for anybody.
+ *
+ * Each thread that has something to tell owns a signal_writer: cells that only it writes (a count
+ * is one load and one store), and a ring into which it copies typed records of anomalies. One
+ * scribe thread reads the rings, renders JSON lines and writes them; a scrape adds the cells up.
+ * What a plan's names resolve to is looked up once, when the plan is loaded: signal_cells.
+ *
+ * Threads: signal_* functions belong to the writer's thread, and do not allocate, lock, wait or
+ * make a system call (but for the clock, in those that say so). signals_* functions may be called
+ * from any thread but a worker's; they take a lock that no writer ever takes. Ownership: signals
+ * owns its writers. Records hold copies; nothing refers to a plan after the call returns, but for
+ * signal_cells, which its owner releases when the plan is retired. */
+#ifndef INTERLUDE_SIGNAL_SIGNALS_H
+#define INTERLUDE_SIGNAL_SIGNALS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "decide/decide.h"
+#include "signal/table.h"
+
+struct signals;
+struct signal_writer;
+struct signal_cells;
+
+struct signals_config {
+    int writers;                 /* threads that tell: each worker, and each other one; 1 to 256 */
+    const struct plan_log *log;  /* level, sink, budgets; not kept */
+    struct span program, commit; /* for interlude_build_info; copied */
+    /* 0: the default. For tests. */
+    size_t ring_bytes;          /* of each writer; a power of two, 256 KiB or more; 512 KiB */
+    uint32_t cells_max;         /* of each writer; 65,536 */
+    int64_t report_interval_ms; /* between two log_suppressed lines; 10,000 */
+};
+
+/* Opens the sink and starts the scribe. ERR_SYSTEM with a text that names the file and what to do
+ * if the sink cannot be opened (a FIFO without a reader is not an error: it is waited for). */
+enum err_code signals_open(const struct signals_config *config, struct signals **out,
+                           struct err *e) MUST_CHECK;
+
+/* Stops the scribe once everything fired is written, or at the deadline (clock_mono_ns); what is
+ * then left is dropped, reason shutdown. No writer may be in use. Returns the number of records
+ * that were left. Returns soon after the deadline even if the scribe is blocked in a write; then
+ * the memory is left to the end of the process. NULL is allowed. */
+uint64_t signals_close(struct signals *signals, uint64_t deadline_ns);
+
+/* Writer `index`, from 0; the caller gives each to one thread. Valid until signals_close. */
+struct signal_writer *signals_writer(struct signals *signals, int index);
+
+/* The cells of a plan, before it is served. Adopts it: from now on it is the plan of
+ * interlude_plan_info, and its log level and budgets are in force (its sink is not: that takes a
+ * start). A label set that had a series before gets the same cell again. Never NULL. */
+struct signal_cells *signals_adopt(struct signals *signals, const struct plan *plan);
+
+/* When no thread uses them any more. NULL is allowed. */
+void signals_release(struct signals *signals, struct signal_cells *cells);
+
+/* SIGUSR1: the scribe opens the log file anew, soon. Async-signal-safe. No file: nothing. */
+void signals_reopen(struct signals *signals);
+
+/* clock_mono_ns() of the scribe's last turn. It turns at least ten times a second, with a sink that
+ * takes nothing too, unless it is blocked inside a write. */
+uint64_t signals_scribe_turned_ns(const struct signals *signals);
+
+/* ---- the request path: a worker's own writer
+ * ----------------------------------------------------- */
+
+/* Counts all there is to count about a decision, and records its anomalies. `request->request_id`
+ * is the one that was answered with; `wall_us` the clock's time. */
+void signal_decision(struct signal_writer *writer, const struct signal_cells *cells,
+                     const struct plan *plan, const struct request *request,
+                     const struct decision *decision, int64_t wall_us);
+
+/* An answer on the decision port, decision or problem. `status` 100 to 599. */
+void signal_http(struct signal_writer *writer, int status);
+
+/* The variant's duration, see interlude_request_duration_seconds. The variant is
+ * signal_decision_variant()'s, kept by the caller until the answer is written. */
+void signal_duration(struct signal_writer *writer, const struct signal_cells *cells, int variant,
+                     uint64_t ns);
+
+/* A number for the variant as metrics know it: that of the decision, or the last one, `unknown`. */
+static inline int signal_decision_variant(const struct plan *plan, const struct decision *decision)
+{
+    return decision->variant_unknown ? plan->variant_count : decision->variant;
+}
+
+/* ---- counters that no plan closes; any writer
+ * ---------------------------------------------------- */
+
+enum signal_counter {
+    COUNTER_CONNECTIONS_ACCEPTED,
+    COUNTER_CONNECTIONS_REFUSED_MAX,         /* reason connections_max */
+    COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS, /* reason per_address_max */
+    COUNTER_ACCEPT_PAUSED_DESCRIPTORS,       /* reason descriptors: EMFILE, ENFILE */
+    COUNTER_ACCEPT_PAUSED_MEMORY,            /* reason memory: ENOBUFS, ENOMEM */
+    SIGNAL_COUNTER_COUNT,
+};
+
+void signal_count(struct signal_writer *writer, enum signal_counter counter);
+
+/* ---- gauges; any thread
+ * -------------------------------------------------------------------------- */
+
+enum signal_gauge {
+    GAUGE_CONNECTIONS,
+    GAUGE_CONNECTIONS_MAX,
+    GAUGE_WORKERS,
+    GAUGE_LOOP_LAG_SECONDS,
+    GAUGE_RELOAD_SUCCESSFUL,
+    GAUGE_RELOAD_TIMESTAMP_SECONDS,
+    SIGNAL_GAUGE_COUNT,
+};
+
+/* Waits for nobody: one store. The last value set is the one that is scraped. */
+void signals_gauge_set(struct signals *signals, enum signal_gauge gauge, double value);
+
+/* ---- log lines of the threads around the workers. They read the clock. -------------------------
+ */
+
+void signal_server_started(struct signal_writer *writer, struct span program, struct span commit,
+                           const struct plan *plan, int64_t pid);
+void signal_server_ready(struct signal_writer *writer, const struct plan *plan, struct span listen,
+                         struct span admin, int workers);
+void signal_server_draining(struct signal_writer *writer, struct span reason, int64_t drain_ms);
+void signal_server_stopped(struct signal_writer *writer, struct span reason);
+/* `message`: what the new plan says and a reload does not apply; empty: nothing. */
+void signal_plan_reloaded(struct signal_writer *writer, const struct plan *plan,
+                          struct span message);
+/* `served`: the plan that stays. `first`: the first of `errors` errors. */
+void signal_plan_refused(struct signal_writer *writer, const struct plan *served,
+                         const struct err *first, int errors);
+/* Counts as well. `counter`: COUNTER_ACCEPT_PAUSED_*. */
+void signal_accept_paused(struct signal_writer *writer, enum signal_counter counter,
+                          int connections);
+/* Counts as well. */
+void signal_connections_max_reached(struct signal_writer *writer, int connections);
+
+/* ---- what is told when asked; may allocate
+ * ------------------------------------------------------- */
+
+enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
+
+#define METRICS_PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define METRICS_OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+/* Appends all metrics. out->data is from malloc, or NULL with cap 0, and is grown with realloc; the
+ * caller frees it. */
+void signals_render_metrics(struct signals *signals, enum metrics_format format, struct buf *out);
+
+/* Appends the log sites as a JSON array of objects, with their counts. As above. */
+void signals_render_list(struct signals *signals, struct buf *out);
+
+/* One site's account at a moment: fired = written + dropped + suppressed + outranked + queued. */
+struct signal_account {
+    uint64_t fired, queued, opportunities;
+    uint64_t outcomes[OUTCOME_COUNT];
+};
+
+void signals_account(struct signals *signals, struct signal_account accounts[SITE_COUNT]);
+
+/* The series that a plan makes, and the name of the metric with the most. */
+uint64_t signals_series_count(const struct plan *plan, const char **largest);
+
+/* docs/signals.md, from the table. */
+void signals_doc_print(struct buf *b);
+
+/* Opens /dev/null on those of the descriptors 0, 1 and 2 that are closed, so that no socket or file
+ * ever becomes one of them. Call first in main. False: errno tells why not. */
+bool signals_standard_descriptors(void);
+
+#endif

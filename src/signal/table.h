@@ -1,0 +1,275 @@
+/* table: every log site and every metric, declared once.
+ *
+ * From these lists come the enums, the fields and labels, the zeros that are exported before
+ * anything fires, docs/signals.md and GET /v1/signals. A signal that is not here cannot be fired.
+ * Constant; any thread. */
+#ifndef INTERLUDE_SIGNAL_TABLE_H
+#define INTERLUDE_SIGNAL_TABLE_H
+
+#include "decide/plan.h"
+
+/* How often a signal is expected to fire, of the times it could have. */
+enum signal_expected { EXPECTED_NEVER, EXPECTED_RARE, EXPECTED_PER_REQUEST, EXPECTED_COUNT };
+
+/* What a log line may carry beside timestamp, level and event: enum suffix, name, kind. In the
+ * order in which a line has them. */
+enum signal_field_kind { FIELD_KIND_TEXT, FIELD_KIND_LIST, FIELD_KIND_NUMBER, FIELD_KIND_COUNTS };
+
+#define SIGNAL_FIELDS(X)                              \
+    X(REQUEST_ID, "request_id", TEXT)                 \
+    X(SEGMENT_ID, "segment_id", TEXT)                 \
+    X(VARIANT, "variant", TEXT)                       \
+    X(VERSION, "version", TEXT)                       \
+    X(MISSING_ACTIONS, "missing_actions", LIST)       \
+    X(INVALID_ACTIONS, "invalid_actions", LIST)       \
+    X(UNKNOWN_ACTIONS, "unknown_actions", LIST)       \
+    X(INVALID_ATTRIBUTES, "invalid_attributes", LIST) \
+    X(ABSENT_ATTRIBUTES, "absent_attributes", LIST)   \
+    X(REQUESTED_VARIANT, "requested_variant", TEXT)   \
+    X(FINGERPRINT, "fingerprint", TEXT)               \
+    X(PROGRAM, "program", TEXT)                       \
+    X(COMMIT, "commit", TEXT)                         \
+    X(PID, "pid", NUMBER)                             \
+    X(LISTEN, "listen", TEXT)                         \
+    X(ADMIN, "admin", TEXT)                           \
+    X(WORKERS, "workers", NUMBER)                     \
+    X(DRAIN_MS, "drain_ms", NUMBER)                   \
+    X(REASON, "reason", TEXT)                         \
+    X(CODE, "code", TEXT)                             \
+    X(LINE, "line", NUMBER)                           \
+    X(COLUMN, "column", NUMBER)                       \
+    X(MESSAGE, "message", TEXT)                       \
+    X(ERRORS, "errors", NUMBER)                       \
+    X(CONNECTIONS, "connections", NUMBER)             \
+    X(PATH, "path", TEXT)                             \
+    X(SUPPRESSED, "suppressed", COUNTS)               \
+    X(DROPPED, "dropped", COUNTS)                     \
+    X(SINK_GONE, "sink_gone", NUMBER)                 \
+    X(DISK_FULL, "disk_full", NUMBER)
+
+#define SIGNAL_FIELD_ENUM(suffix, name, kind) FIELD_##suffix,
+enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
+#undef SIGNAL_FIELD_ENUM
+
+#define FIELDS_REQUEST "request_id segment_id variant version"
+#define FIELDS_POSTERIORS FIELDS_REQUEST " missing_actions invalid_actions unknown_actions"
+
+#define OPPORTUNITY_POSTERIORS "a decision for which a policy was asked that reads posteriors"
+
+/* enum suffix, event name, level, expected, fields, what it means, what an opportunity is. The
+ * posteriors_* ones stand from harmless to grave, as their statuses do. */
+#define SIGNAL_SITES(X)                                                                           \
+    X(POSTERIORS_PARTIAL, "posteriors_partial", WARNING, RARE, FIELDS_POSTERIORS,                 \
+      "Some of the actions that the policy asked uses came without posteriors",                   \
+      OPPORTUNITY_POSTERIORS)                                                                     \
+    X(POSTERIORS_STALE, "posteriors_stale", WARNING, RARE, FIELDS_POSTERIORS,                     \
+      "The posteriors are older than the policy's max_posterior_age", OPPORTUNITY_POSTERIORS)     \
+    X(POSTERIORS_ABSENT, "posteriors_absent", WARNING, RARE, FIELDS_POSTERIORS,                   \
+      "The policy asked reads posteriors and none of its actions came with any",                  \
+      OPPORTUNITY_POSTERIORS)                                                                     \
+    X(POSTERIORS_UNKNOWN_ACTION, "posteriors_unknown_action", WARNING, RARE, FIELDS_POSTERIORS,   \
+      "Posteriors were sent for an action that the plan does not have", OPPORTUNITY_POSTERIORS)   \
+    X(POSTERIORS_INVALID, "posteriors_invalid", WARNING, RARE, FIELDS_POSTERIORS,                 \
+      "The posteriors of an action cannot be true, and count as missing", OPPORTUNITY_POSTERIORS) \
+    X(SESSION_INVALID, "session_invalid", WARNING, RARE,                                          \
+      FIELDS_REQUEST " invalid_attributes absent_attributes",                                     \
+      "An attribute of the session holds no value of its type, and counts as unknown",            \
+      "a decision")                                                                               \
+    X(UNKNOWN_VARIANT, "unknown_variant", WARNING, RARE, FIELDS_REQUEST " requested_variant",     \
+      "The request names a variant that the plan does not have; default_variant decided",         \
+      "a decision whose request names a variant")                                                 \
+    X(SERVER_STARTED, "server_started", INFO, RARE, "version fingerprint program commit pid",     \
+      "The process runs and has a plan", "a start")                                               \
+    X(SERVER_READY, "server_ready", INFO, RARE, "version listen admin workers",                   \
+      "Both ports are open and decisions are served", "a start")                                  \
+    X(SERVER_DRAINING, "server_draining", INFO, RARE, "drain_ms reason",                          \
+      "The server was told to stop; decisions are still served", "a stop")                        \
+    X(SERVER_STOPPED, "server_stopped", INFO, RARE, "reason", "The last request is answered",     \
+      "a stop")                                                                                   \
+    X(PLAN_RELOADED, "plan_reloaded", INFO, RARE, "version fingerprint message",                  \
+      "Every request read from now on is decided by this plan", "a reload that was asked for")    \
+    X(PLAN_REFUSED, "plan_refused", WARNING, RARE, "version code line column message errors",     \
+      "A reload was refused; the plan served before is served on, and its version is told",       \
+      "a reload that was asked for")                                                              \
+    X(ACCEPT_PAUSED, "accept_paused", WARNING, NEVER, "reason connections",                       \
+      "No connection can be accepted for a while: descriptors or memory ran out",                 \
+      "a connection that was accepted, refused or put off")                                       \
+    X(CONNECTIONS_MAX_REACHED, "connections_max_reached", WARNING, NEVER, "connections",          \
+      "A connection was refused because connections_max are open",                                \
+      "a connection that was accepted, refused or put off")                                       \
+    X(LOG_SUPPRESSED, "log_suppressed", WARNING, NEVER, "suppressed dropped",                     \
+      "By site, the records that a budget suppressed or that were dropped since the last such "   \
+      "line",                                                                                     \
+      "a report interval")                                                                        \
+    X(LOG_LOST, "log_lost", WARNING, NEVER, "sink_gone disk_full",                                \
+      "The sink takes lines again; so many could not be written meanwhile", "a report interval")  \
+    X(LOG_REOPENED, "log_reopened", INFO, RARE, "path message",                                   \
+      "The log file was opened anew; with a message: it could not be, and the old one is kept",   \
+      "a reopening that was asked for")
+
+#define SIGNAL_SITE_ENUM(suffix, name, level, expected, fields, help, opportunity) SITE_##suffix,
+enum signal_site { SIGNAL_SITES(SIGNAL_SITE_ENUM) SITE_COUNT };
+#undef SIGNAL_SITE_ENUM
+
+/* Those from here on are written by the scribe itself, past every budget and ring. */
+enum { SITE_SCRIBE_FIRST = SITE_LOG_SUPPRESSED };
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO };
+
+/* enum suffix, family name (a counter's samples add `_total`, an info's `_info`), type, labels,
+ * what it means, when a sample of it moves, how often that is expected */
+#define SIGNAL_METRICS(X)                                                                         \
+    X(DECISIONS, "interlude_decisions", COUNTER, "variant segment_id action",                     \
+      "Decisions, by the action served", "a decision", PER_REQUEST)                               \
+    X(ASSIGNMENTS, "interlude_assignments", COUNTER, "experiment assignment variant",             \
+      "Decisions, by how their variant was found; experiment is none outside of one",             \
+      "a decision", PER_REQUEST)                                                                  \
+    X(POSTERIORS, "interlude_posteriors", COUNTER, "variant segment_id status",                   \
+      "Decisions, by the gravest status of the posteriors; sums to the decisions", "a decision",  \
+      PER_REQUEST)                                                                                \
+    X(STATE, "interlude_state", COUNTER, "variant status",                                        \
+      "Decisions, by the status of the session state; sums to the decisions", "a decision",       \
+      PER_REQUEST)                                                                                \
+    X(MISSING_POSTERIORS, "interlude_missing_posteriors", COUNTER,                                \
+      "variant segment_id missing_action version",                                                \
+      "Actions that the policy asked uses and that came without valid posteriors",                \
+      OPPORTUNITY_POSTERIORS, RARE)                                                               \
+    X(POSTERIORS_UNUSED, "interlude_posteriors_unused", COUNTER, "variant",                       \
+      "Posteriors sent for actions of the plan that the policy asked does not use",               \
+      OPPORTUNITY_POSTERIORS, RARE)                                                               \
+    X(ATTRIBUTE_UNKNOWN, "interlude_attribute_unknown", COUNTER, "attribute why",                 \
+      "Attributes that were needed and unknown, because absent or invalid", "a decision", RARE)   \
+    X(GUARDRAIL, "interlude_guardrail", COUNTER, "variant guardrail",                             \
+      "Decisions in which the guardrail took away an action", "a decision", PER_REQUEST)          \
+    X(FALLBACK, "interlude_fallback", COUNTER, "variant reason",                                  \
+      "Decisions left to the policy's fallback", OPPORTUNITY_POSTERIORS, RARE)                    \
+    X(RULE_ERRORS, "interlude_rule_errors", COUNTER, "variant",                                   \
+      "Rules that ended in an error, and so did not match", "a decision by rules", RARE)          \
+    X(ADS_DECIDED, "interlude_ads_decided", COUNTER, "variant", "Ads in the pods decided",        \
+      "a decision", PER_REQUEST)                                                                  \
+    X(COVERED_SECONDS, "interlude_covered_seconds", COUNTER, "variant",                           \
+      "Seconds until the next decision is due: cooldowns, and the longest play of the pods "      \
+      "before "                                                                                   \
+      "them; ads decided by covered hours is the planned dose",                                   \
+      "a decision", PER_REQUEST)                                                                  \
+    X(REQUEST_DURATION, "interlude_request_duration_seconds", HISTOGRAM, "variant",               \
+      "From the return of the epoll_wait that saw a request's last byte to the end of its write", \
+      "a decision", PER_REQUEST)                                                                  \
+    X(HTTP_REQUESTS, "interlude_http_requests", COUNTER, "code",                                  \
+      "Requests answered on the decision port, by status", "an answer", PER_REQUEST)              \
+    X(CONNECTIONS, "interlude_connections", GAUGE, "", "Open connections on the decision port",   \
+      "a connection's life", PER_REQUEST)                                                         \
+    X(CONNECTIONS_MAX, "interlude_connections_max", GAUGE, "", "The limit of open connections",   \
+      "a start", NEVER)                                                                           \
+    X(CONNECTIONS_ACCEPTED, "interlude_connections_accepted", COUNTER, "",                        \
+      "Connections accepted on the decision port", "a connection", RARE)                          \
+    X(CONNECTIONS_REFUSED, "interlude_connections_refused", COUNTER, "reason",                    \
+      "Connections refused because of a limit", "a connection", NEVER)                            \
+    X(ACCEPT_PAUSED, "interlude_accept_paused", COUNTER, "reason",                                \
+      "Times that accepting paused because the system ran out of something", "a connection",      \
+      NEVER)                                                                                      \
+    X(WORKERS, "interlude_workers", GAUGE, "", "Worker threads", "a start", NEVER)                \
+    X(LOOP_LAG, "interlude_loop_lag_seconds", GAUGE, "",                                          \
+      "The longest turn of a worker's loop in the last 10 s", "a loop turn", PER_REQUEST)         \
+    X(LOG_RECORDS, "interlude_log_records", COUNTER, "signal outcome",                            \
+      "What became of log records; with those queued, sums to those fired", "a record fired",     \
+      RARE)                                                                                       \
+    X(LOG_QUEUED, "interlude_log_queued_records", GAUGE, "signal",                                \
+      "Records fired that have no outcome yet", "a record fired", RARE)                           \
+    X(LOG_LOST, "interlude_log_lost", COUNTER, "reason", "Records dropped, by reason",            \
+      "a record fired", NEVER)                                                                    \
+    X(SIGNAL_FIRED, "interlude_signal_fired", COUNTER, "signal", "Times that a log site fired",   \
+      "its site's opportunity", RARE)                                                             \
+    X(SIGNAL_OPPORTUNITIES, "interlude_signal_opportunities", COUNTER, "signal",                  \
+      "Times that a log site could have fired", "its site's opportunity", PER_REQUEST)            \
+    X(METRIC_SERIES, "interlude_metric_series", GAUGE, "",                                        \
+      "Series that hold a cell; an interval of a histogram counts as one", "a plan is loaded",    \
+      RARE)                                                                                       \
+    X(METRIC_SERIES_MAX, "interlude_metric_series_max", GAUGE, "", "The limit of series",         \
+      "a start", NEVER)                                                                           \
+    X(METRIC_OVERFLOW, "interlude_metric_overflow", COUNTER, "",                                  \
+      "What was counted in no series of its own, because the limit of series was reached",        \
+      "a count", NEVER)                                                                           \
+    X(RELOAD_SUCCESSFUL, "interlude_config_last_reload_successful", GAUGE, "",                    \
+      "1 if the last load of the plan succeeded, 0 if it was refused",                            \
+      "a reload that was asked for", RARE)                                                        \
+    X(RELOAD_TIMESTAMP, "interlude_config_last_reload_success_timestamp_seconds", GAUGE, "",      \
+      "When a plan was last loaded with success, in seconds since 1970",                          \
+      "a reload that was asked for", RARE)                                                        \
+    X(BUILD_INFO, "interlude_build", INFO, "version commit", "The program that runs", "a start",  \
+      NEVER)                                                                                      \
+    X(PLAN_INFO, "interlude_plan", INFO, "version fingerprint", "The plan that is served",        \
+      "a plan is loaded", RARE)                                                                   \
+    X(PROCESS_CPU, "process_cpu_seconds", COUNTER, "",                                            \
+      "Total user and system CPU time spent in seconds", "a scrape", PER_REQUEST)                 \
+    X(PROCESS_OPEN_FDS, "process_open_fds", GAUGE, "", "Number of open file descriptors",         \
+      "a scrape", PER_REQUEST)                                                                    \
+    X(PROCESS_MAX_FDS, "process_max_fds", GAUGE, "", "Maximum number of open file descriptors",   \
+      "a scrape", PER_REQUEST)                                                                    \
+    X(PROCESS_VIRTUAL, "process_virtual_memory_bytes", GAUGE, "", "Virtual memory size in bytes", \
+      "a scrape", PER_REQUEST)                                                                    \
+    X(PROCESS_RESIDENT, "process_resident_memory_bytes", GAUGE, "",                               \
+      "Resident memory size in bytes", "a scrape", PER_REQUEST)                                   \
+    X(PROCESS_START, "process_start_time_seconds", GAUGE, "",                                     \
+      "Start time of the process in seconds since 1970", "a scrape", PER_REQUEST)
+
+#define SIGNAL_METRIC_ENUM(suffix, name, type, labels, help, moves, expected) METRIC_##suffix,
+enum signal_metric { SIGNAL_METRICS(SIGNAL_METRIC_ENUM) METRIC_COUNT };
+#undef SIGNAL_METRIC_ENUM
+
+enum { METRIC_LABELS_MAX = 4 };
+
+struct signal_site_row {
+    const char *name;
+    enum plan_log_level level;
+    enum signal_expected expected;
+    const char *fields, *help, *opportunity;
+};
+
+struct signal_metric_row {
+    const char *name;
+    enum metric_type type;
+    const char *labels; /* names, a space between them; at most METRIC_LABELS_MAX */
+    const char *help, *moves;
+    enum signal_expected expected;
+};
+
+struct signal_field_row {
+    const char *name;
+    enum signal_field_kind kind;
+};
+
+extern const struct signal_site_row signal_sites[SITE_COUNT];
+extern const struct signal_metric_row signal_metrics[METRIC_COUNT];
+extern const struct signal_field_row signal_fields[FIELD_COUNT];
+
+/* What becomes of a record that was fired: it is `queued` until it has one of these. */
+#define SIGNAL_OUTCOMES(X)      \
+    X(WRITTEN, "written")       \
+    X(DROPPED, "dropped")       \
+    X(SUPPRESSED, "suppressed") \
+    X(OUTRANKED, "outranked")
+
+/* Why a record was dropped. */
+#define SIGNAL_LOSSES(X)      \
+    X(RING_FULL, "ring_full") \
+    X(SINK_GONE, "sink_gone") \
+    X(DISK_FULL, "disk_full") \
+    X(SHUTDOWN, "shutdown")
+
+#define SIGNAL_OUTCOME_ENUM(suffix, name) OUTCOME_##suffix,
+enum signal_outcome { SIGNAL_OUTCOMES(SIGNAL_OUTCOME_ENUM) OUTCOME_COUNT };
+#undef SIGNAL_OUTCOME_ENUM
+#define SIGNAL_LOSS_ENUM(suffix, name) LOSS_##suffix,
+enum signal_loss { SIGNAL_LOSSES(SIGNAL_LOSS_ENUM) LOSS_COUNT };
+#undef SIGNAL_LOSS_ENUM
+
+const char *signal_outcome_name(enum signal_outcome outcome);
+const char *signal_loss_name(enum signal_loss loss);
+const char *signal_level_name(enum plan_log_level level);
+const char *signal_expected_name(enum signal_expected expected);
+
+/* The sites' names, which a plan's `log: {sites: ...}` may use: SITE_COUNT of them. */
+const struct span *signal_site_names(void);
+
+#endif
