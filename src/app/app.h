@@ -17,8 +17,19 @@ int cmd_check(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-/* Loads the plan of `path` (NULL: the demonstration plan), or tells every error on stderr as
- * FILE:LINE:COLUMN and returns NULL. */
+/* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and
+ * told on stderr, if it cannot be read. */
+struct app_file {
+    char *memory;
+    struct span text;
+};
+bool app_file_read(const char *path, struct app_file *out);
+
+/* Compiles a plan, or tells every error on stderr as NAME:LINE:COLUMN and returns NULL. */
+struct plan *app_plan_parse(const char *name, struct span text);
+
+/* Loads the plan of `path` (NULL: the demonstration plan), or tells every error on stderr, and
+ * returns NULL. */
 struct plan *app_plan_load(const char *path);
 
 /* Reads an option's value: `--name VALUE` or `--name=VALUE` at argv[*i]; moves *i on. NULL if

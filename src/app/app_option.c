@@ -1,0 +1,22 @@
+#include "app/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *app_option(int argc, char **argv, int *i, const char *name)
+{
+    size_t len = strlen(name);
+    const char *argument = argv[*i];
+    if (strncmp(argument, name, len) != 0) return NULL;
+    if (argument[len] == '=') return argument + len + 1;
+    if (argument[len] != 0) return NULL;
+    if (*i + 1 >= argc) exit(app_usage_error(argv[0], "needs a value after", name));
+    return argv[++*i];
+}
+
+int app_usage_error(const char *command, const char *text, const char *what)
+{
+    fprintf(stderr, "interlude %s: %s `%s`; see `interlude help`\n", command, text, what);
+    return EXIT_WRONG;
+}

@@ -1,0 +1,67 @@
+/* app_plan: from a file's name to a plan, or to every error on stderr. */
+#include "app/app.h"
+
+#include "signal/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool file_fail(const char *path, int error)
+{
+    fprintf(stderr, "interlude: %s: %s\n", path, strerror(error));
+    return false;
+}
+
+bool app_file_read(const char *path, struct app_file *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return file_fail(path, errno);
+    /* One byte more than a plan may have, so that the loader sees that it is too long. */
+    size_t cap = PLAN_BYTES_MAX + 1, len = 0;
+    char *memory = malloc(cap);
+    INVARIANT(memory != NULL);
+    ssize_t n;
+    while (len < cap && (n = read(fd, memory + len, cap - len)) != 0) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            int error = errno;
+            free(memory);
+            close(fd);
+            return file_fail(path, error);
+        }
+        len += (size_t)n;
+    }
+    close(fd);
+    *out = (struct app_file){memory, {memory, len}};
+    return true;
+}
+
+struct plan *app_plan_parse(const char *name, struct span text)
+{
+    struct plan_errors *errors = calloc(1, sizeof *errors);
+    INVARIANT(errors != NULL);
+    struct plan_options options = signals_plan_options();
+    struct plan *plan = plan_load(text, &options, errors);
+    if (!plan) {
+        for (int i = 0; i < errors->count; i++)
+            fprintf(stderr, "%s:%u:%u: %s\n", name, errors->errors[i].line,
+                    errors->errors[i].column, errors->errors[i].text);
+        if (errors->more) fprintf(stderr, "%s: and %d more\n", name, errors->more);
+    }
+    free(errors);
+    return plan;
+}
+
+struct plan *app_plan_load(const char *path)
+{
+    if (!path) return app_plan_parse("(built in)", plan_demo_text());
+    struct app_file file;
+    if (!app_file_read(path, &file)) return NULL;
+    struct plan *plan = app_plan_parse(path, file.text);
+    free(file.memory);
+    return plan;
+}
