@@ -1,0 +1,25 @@
+#include "serve/request_id.h"
+
+#include "base/err.h"
+
+#include <sys/random.h>
+
+static void put_hex(char *at, uint64_t value, int digits)
+{
+    for (int i = digits - 1; i >= 0; i--, value >>= 4) at[i] = "0123456789abcdef"[value & 15];
+}
+
+void request_id_init(struct request_id_maker *maker)
+{
+    uint64_t random;
+    INVARIANT(getrandom(&random, sizeof random, 0) == sizeof random);
+    put_hex(maker->prefix, random, sizeof maker->prefix);
+    maker->count = 0;
+}
+
+struct span request_id_make(struct request_id_maker *maker, char *memory)
+{
+    memcpy(memory, maker->prefix, sizeof maker->prefix);
+    put_hex(memory + sizeof maker->prefix, maker->count++, 8);
+    return (struct span){memory, REQUEST_ID_MADE_BYTES};
+}
