@@ -36,8 +36,9 @@ static inline size_t ring_frame_bytes(size_t n)
 /* `cap` is a power of two of at least 64, `memory` is aligned to 8. */
 void ring_init(struct ring *r, void *memory, size_t cap);
 
-/* Room for a frame of `n` bytes, aligned to 8, or NULL if there is none now. A frame that takes
- * more than the whole memory never fits. A second reserve forgets the first. */
+/* Room for a frame of `n` bytes, aligned to 8, or NULL if there is none now. A frame that takes up
+ * to half the memory fits once the consumer has released enough; a longer one may never fit. A
+ * second reserve forgets the first. */
 void *ring_reserve(struct ring *r, size_t n);
 
 /* Hands over the first `n` bytes of what was reserved (at most as many as were). What was written
