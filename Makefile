@@ -51,7 +51,7 @@ archive_of = $(foreach r,$(1),$(B)/room/$(r).a)
 linked_of  = $(foreach r,app lab serve record signal plan decide policy rule wire base,\
                $(if $(filter $(r),$(FLOOR_$(1))),$(B)/room/$(r).a))
 
-.PHONY: all tests fuzz examples install clean
+.PHONY: all tests benches fuzz examples install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -165,6 +165,17 @@ $(B)/fuzz/%_fuzz: fuzz/%_fuzz.c $(call linked_of,serve)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< \
 	  $(LDFLAGS_ALL) $(call linked_of,serve) -ljansson $(LIBS)
+
+# ---- bench/NAME_bench.c ------------------------------------------------------------------------
+
+BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*_bench.c))
+
+$(B)/bench/%: bench/%.c $(call linked_of,serve)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -o $@ $< $(LDFLAGS_ALL) $(call linked_of,serve) \
+	  $(LIBS)
+
+benches: $(BENCH_BINS)
 
 tests: $(UNIT_BINS) $(REPLAY_BINS)
 
