@@ -3,7 +3,7 @@
 void attribute_schema_init(struct attribute_schema *schema)
 {
     static const struct attribute built_in[] = {
-#define ATTRIBUTE_ROW(suffix, name, type, source)                                                  \
+#define ATTRIBUTE_ROW(suffix, name, type, source) \
     [ATTRIBUTE_SLOT_##suffix] = {{(name), sizeof(name) - 1}, type, source},
         ATTRIBUTES_BUILT_IN(ATTRIBUTE_ROW)
 #undef ATTRIBUTE_ROW

@@ -31,27 +31,27 @@ enum attribute_source {
 };
 
 /* enum suffix, name, type, source */
-#define ATTRIBUTES_BUILT_IN(X)                                                                     \
-    X(ELAPSED_S, "elapsed_s", ATTRIBUTE_INT, ATTRIBUTE_SECONDS)                                    \
-    X(TRACKS_PLAYED, "tracks_played", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                              \
-    X(SECONDS_SINCE_LAST_BREAK_END, "seconds_since_last_break_end", ATTRIBUTE_INT,                 \
-      ATTRIBUTE_SECONDS)                                                                           \
-    X(BREAKS_IN_SESSION, "breaks_in_session", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                      \
-    X(ADS_LAST_HOUR, "ads_last_hour", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                              \
-    X(AD_SECONDS_LAST_HOUR, "ad_seconds_last_hour", ATTRIBUTE_INT, ATTRIBUTE_SECONDS)              \
-    X(ADS_TODAY, "ads_today", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                                      \
-    X(CONTENT_REMAINING_S, "content_remaining_s", ATTRIBUTE_INT, ATTRIBUTE_SECONDS)                \
-    X(TENURE_DAYS, "tenure_days", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                                  \
-    X(AT_CONTENT_BOUNDARY, "at_content_boundary", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)                  \
-    X(BACKGROUND, "background", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)                                    \
-    X(CAR, "car", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)                                                  \
-    X(CHILD_DIRECTED, "child_directed", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)                            \
-    X(TIER, "tier", ATTRIBUTE_STRING, ATTRIBUTE_TEXT)                                              \
-    X(CONSENT, "consent", ATTRIBUTE_STRING, ATTRIBUTE_TEXT)                                        \
-    X(POSITION, "position", ATTRIBUTE_STRING, ATTRIBUTE_TEXT)                                      \
-    X(SEGMENT_ID, "segment_id", ATTRIBUTE_STRING, ATTRIBUTE_CONTEXT)                               \
-    X(VARIANT, "variant", ATTRIBUTE_STRING, ATTRIBUTE_CONTEXT)                                     \
-    X(HOUR, "hour", ATTRIBUTE_INT, ATTRIBUTE_CONTEXT)                                              \
+#define ATTRIBUTES_BUILT_IN(X)                                                        \
+    X(ELAPSED_S, "elapsed_s", ATTRIBUTE_INT, ATTRIBUTE_SECONDS)                       \
+    X(TRACKS_PLAYED, "tracks_played", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                 \
+    X(SECONDS_SINCE_LAST_BREAK_END, "seconds_since_last_break_end", ATTRIBUTE_INT,    \
+      ATTRIBUTE_SECONDS)                                                              \
+    X(BREAKS_IN_SESSION, "breaks_in_session", ATTRIBUTE_INT, ATTRIBUTE_COUNT)         \
+    X(ADS_LAST_HOUR, "ads_last_hour", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                 \
+    X(AD_SECONDS_LAST_HOUR, "ad_seconds_last_hour", ATTRIBUTE_INT, ATTRIBUTE_SECONDS) \
+    X(ADS_TODAY, "ads_today", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                         \
+    X(CONTENT_REMAINING_S, "content_remaining_s", ATTRIBUTE_INT, ATTRIBUTE_SECONDS)   \
+    X(TENURE_DAYS, "tenure_days", ATTRIBUTE_INT, ATTRIBUTE_COUNT)                     \
+    X(AT_CONTENT_BOUNDARY, "at_content_boundary", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)     \
+    X(BACKGROUND, "background", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)                       \
+    X(CAR, "car", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)                                     \
+    X(CHILD_DIRECTED, "child_directed", ATTRIBUTE_BOOL, ATTRIBUTE_FLAG)               \
+    X(TIER, "tier", ATTRIBUTE_STRING, ATTRIBUTE_TEXT)                                 \
+    X(CONSENT, "consent", ATTRIBUTE_STRING, ATTRIBUTE_TEXT)                           \
+    X(POSITION, "position", ATTRIBUTE_STRING, ATTRIBUTE_TEXT)                         \
+    X(SEGMENT_ID, "segment_id", ATTRIBUTE_STRING, ATTRIBUTE_CONTEXT)                  \
+    X(VARIANT, "variant", ATTRIBUTE_STRING, ATTRIBUTE_CONTEXT)                        \
+    X(HOUR, "hour", ATTRIBUTE_INT, ATTRIBUTE_CONTEXT)                                 \
     X(WEEKDAY, "weekday", ATTRIBUTE_INT, ATTRIBUTE_CONTEXT)
 
 #define ATTRIBUTE_ENUM(suffix, name, type, source) ATTRIBUTE_SLOT_##suffix,
@@ -85,8 +85,9 @@ union attribute_value {
     struct span s;
 };
 
-/* The values of one request. Bit i of `known`: slot i has a value, in values[i]. Bit i of `invalid`:
- * something was sent that is no value of its type. Never both. Neither: absent or null. */
+/* The values of one request. Bit i of `known`: slot i has a value, in values[i]. Bit i of
+ * `invalid`: something was sent that is no value of its type. Never both. Neither: absent or null.
+ */
 struct attributes {
     uint64_t known, invalid;
     union attribute_value values[ATTRIBUTES_MAX];

@@ -16,7 +16,7 @@
 
 enum {
     RULE_TEXT_BYTES_MAX = 4096,
-    RULE_STEPS_MAX = 512, /* instructions of one condition */
+    RULE_STEPS_MAX = 512, /* instructions and list items of one condition */
     RULE_DEPTH_MAX = 32,  /* nesting, and so the depth of the evaluation stack */
 };
 
@@ -41,10 +41,13 @@ struct span rule_text(const struct rule *rule);
 uint64_t rule_reads(const struct rule *rule);
 
 /* The slots that are read at a place where nothing guards them: a value is needed. A slot that is
- * in rule_reads() alone is only ever asked for by has(), or read where has() of it is known to be
- * true: `has(x) && x > 3`, `!has(x) || x > 3`. `child_directed` is never in here: absent, it reads
- * as false. */
+ * in rule_reads() alone is only ever asked for by has(), or read where has() settles the answer
+ * without it: `has(x) && x > 3`, `!has(x) || x > 3`, and since `&&` and `||` absorb errors on
+ * either side, `x > 3 && has(x)` too. Where every slot of rule_needs() is known, and child_directed
+ * is not invalid, a condition never ends in an error.
+ *
+ * `child_directed` is never in here: absent, it reads as false (has() still tells whether it was
+ * sent). Invalid, it is an error like any other. */
 uint64_t rule_needs(const struct rule *rule);
-
 
 #endif
