@@ -51,7 +51,7 @@ const char *posterior_family_name(enum posterior_family family);
 bool posterior_make(enum posterior_family family, const double values[PARAMETER_COUNT],
                     struct posterior *out);
 
-/* The mean: alpha / (alpha + beta); mean; mu; shape / rate. */
+/* The mean: alpha / (alpha + beta); mean; mu; shape / rate. Finite: at most DBL_MAX. */
 double posterior_mean(const struct posterior *p);
 
 #endif

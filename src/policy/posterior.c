@@ -1,0 +1,93 @@
+#include "policy/posterior.h"
+
+#include <float.h>
+
+static const char *const parameter_names[PARAMETER_COUNT] = {
+    [PARAMETER_ALPHA] = "alpha",       [PARAMETER_BETA] = "beta", [PARAMETER_MEAN] = "mean",
+    [PARAMETER_VARIANCE] = "variance", [PARAMETER_MU] = "mu",     [PARAMETER_LAMBDA] = "lambda",
+    [PARAMETER_SHAPE] = "shape",       [PARAMETER_RATE] = "rate",
+};
+
+/* Each family's parameters, in the order of posterior.p. */
+static const struct {
+    const char *name;
+    uint8_t count, parameters[4];
+} families[FAMILY_COUNT] = {
+    [FAMILY_BETA] = {"beta", 2, {PARAMETER_ALPHA, PARAMETER_BETA}},
+    [FAMILY_NORMAL] = {"normal", 2, {PARAMETER_MEAN, PARAMETER_VARIANCE}},
+    [FAMILY_NIG] = {"normal_inverse_gamma",
+                    4,
+                    {PARAMETER_MU, PARAMETER_LAMBDA, PARAMETER_ALPHA, PARAMETER_BETA}},
+    [FAMILY_GAMMA] = {"gamma", 2, {PARAMETER_SHAPE, PARAMETER_RATE}},
+};
+
+int posterior_parameter_find(struct span name)
+{
+    for (int i = 0; i < PARAMETER_COUNT; i++)
+        if (span_is(name, parameter_names[i])) return i;
+    return -1;
+}
+
+const char *posterior_parameter_name(enum posterior_parameter parameter)
+{
+    return parameter_names[parameter];
+}
+
+int posterior_family_of(uint32_t parameters)
+{
+    for (int f = 0; f < FAMILY_COUNT; f++) {
+        uint32_t own = 0;
+        for (int i = 0; i < families[f].count; i++) own |= 1u << families[f].parameters[i];
+        if (own == parameters) return f;
+    }
+    return -1;
+}
+
+const char *posterior_family_name(enum posterior_family family)
+{
+    return families[family].name;
+}
+
+static bool parameter_holds(enum posterior_parameter parameter, double value)
+{
+    bool any_sign = parameter == PARAMETER_MEAN || parameter == PARAMETER_MU;
+    return value <= DBL_MAX && (any_sign ? value >= -DBL_MAX : value > 0);
+}
+
+bool posterior_make(enum posterior_family family, const double values[PARAMETER_COUNT],
+                    struct posterior *out)
+{
+    struct posterior made = {.family = (uint8_t)family};
+    for (int i = 0; i < families[family].count; i++) {
+        enum posterior_parameter parameter = families[family].parameters[i];
+        if (!parameter_holds(parameter, values[parameter])) return false;
+        made.p[i] = values[parameter];
+    }
+    *out = made;
+    return true;
+}
+
+/* The halves, because the sum of two large parameters may overflow. Of small ones, which lose a bit
+ * when halved, the sum is exact enough as it is. */
+static double mean_beta(double alpha, double beta)
+{
+    if (alpha > 1 || beta > 1) return 0.5 * alpha / (0.5 * alpha + 0.5 * beta);
+    return alpha / (alpha + beta);
+}
+
+double posterior_mean(const struct posterior *p)
+{
+    switch ((enum posterior_family)p->family) {
+    case FAMILY_BETA:
+        return mean_beta(p->p[0], p->p[1]);
+    case FAMILY_GAMMA: {
+        double mean = p->p[0] / p->p[1];
+        return mean <= DBL_MAX ? mean : DBL_MAX;
+    }
+    case FAMILY_NORMAL:
+    case FAMILY_NIG:
+    case FAMILY_COUNT:
+        break;
+    }
+    return p->p[0];
+}
