@@ -3,16 +3,18 @@
  * The caller keeps the bytes of the request in one buffer, from its first byte on, and calls
  * http_read again whenever there are more; it may move the buffer between calls. The reader keeps
  * offsets, never pointers. The result is the same however the bytes were split, errors included:
- * an error is told as soon as the bytes show it, and no later byte changes it.
+ * a wrong byte is told when it is seen, a wrong field value when its line ends, a field that may
+ * not stand there at its colon; and no later byte changes it.
  *
  * Anything ambiguous is refused, with the connection to be closed: two Content-Lengths (equal ones
  * and lists too), a length with chunks, any Transfer-Encoding but exactly one `chunked`, +5, 0x5,
  * 5_0, numbers that overflow, bare LF or CR anywhere, white space before the colon, obs-fold, NUL
  * and other control bytes, name bytes that are no token, no Host or two of them (HTTP/1.1), a Host
- * that is no host[:port], chunk extensions with bare CR or LF, trailers that name framing fields.
- * Understood: origin-form and absolute-form targets, HTTP/1.0 with and without keep-alive, chunked
- * bodies with extensions and trailers (ignored), Expect: 100-continue, one empty line (CRLF) before
- * the request line.
+ * that is no host[:port], a second Content-Type, Authorization or Origin, percent-encoded hosts,
+ * chunk extensions with bare CR or LF, trailers that name a field which is read in the head,
+ * CONNECT and the HTTP/2 preface. Understood: origin-form and absolute-form targets, HTTP/1.0 with
+ * and without keep-alive, chunked bodies with extensions and trailers (ignored), Expect:
+ * 100-continue, one empty line (CRLF) before the request line.
  *
  * Threads: a reader belongs to one connection. Nothing allocates, no I/O. */
 #ifndef INTERLUDE_WIRE_HTTP_READ_H
@@ -24,17 +26,19 @@
 #include <stdint.h>
 
 enum {
-    HTTP_HEAD_BYTES_MAX = 16 * 1024,    /* request line and fields: more is 431 */
-    HTTP_FIELDS_MAX = 100,              /* more is 431 */
-    HTTP_TARGET_BYTES_MAX = 4 * 1024,   /* more is 431 too */
-    HTTP_BODY_BYTES_MAX = 64 * 1024,    /* decoded; more is 413 */
-    HTTP_CHUNK_OVERHEAD_MAX = 16 * 1024, /* sizes, extensions, CRLFs and trailers of one body: more is 413 */
+    HTTP_HEAD_BYTES_MAX = 16 * 1024,  /* request line and fields: more is 431 */
+    HTTP_FIELDS_MAX = 100,            /* more is 431 */
+    HTTP_TARGET_BYTES_MAX = 4 * 1024, /* more is 431 too */
+    HTTP_BODY_BYTES_MAX = 64 * 1024,  /* decoded; more is 413 */
+    /* Sizes, extensions, CRLFs and trailers of one chunked body; more is 413. */
+    HTTP_CHUNK_OVERHEAD_MAX = 16 * 1024,
     /* What a caller's buffer must be able to hold. */
     HTTP_REQUEST_BYTES_MAX =
         2 + HTTP_HEAD_BYTES_MAX + HTTP_BODY_BYTES_MAX + HTTP_CHUNK_OVERHEAD_MAX,
 };
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER /* known and unknown: see `method_text` */ };
+/* HTTP_OTHER: any other token; `method_text` has it. */
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
 
 /* What Content-Type says. */
 enum http_content { HTTP_CONTENT_NONE, HTTP_CONTENT_JSON, HTTP_CONTENT_OTHER };
@@ -45,25 +49,25 @@ struct http_range {
 };
 
 enum http_result {
-    HTTP_MORE,     /* needs more bytes */
-    HTTP_HEAD_READ, /* told once a request, when the head is whole and a body is still to come or not */
-    HTTP_DONE,     /* the request is whole: `consumed` bytes of the buffer were it */
-    HTTP_FAILED,   /* `error` */
+    HTTP_MORE,      /* needs more bytes */
+    HTTP_HEAD_READ, /* told once a request, when its head is whole, body or none */
+    HTTP_DONE,      /* the request is whole: `consumed` bytes of the buffer were it */
+    HTTP_FAILED,    /* `error` */
 };
 
 struct http_reader {
     /* Valid from HTTP_HEAD_READ on. */
     enum http_method method;
     struct http_range method_text;
-    struct http_range path;          /* without the query; of an absolute-form target, its path ("/" if empty) */
-    struct http_range host;          /* the Host field, or the authority of an absolute-form target */
-    struct http_range origin;        /* the Origin field; len 0 if none */
+    struct http_range path;   /* without the query; "/" for an absolute-form target that has none */
+    struct http_range host;   /* an absolute-form target's authority, else the Host field */
+    struct http_range origin; /* the Origin field; len 0 if none */
     struct http_range authorization; /* the Authorization field; len 0 if none */
     enum http_content content;       /* application/json, parameters allowed, any case */
     bool http_1_0;
-    bool keep_alive;                 /* what the client allows: version and Connection */
-    bool expect_continue;            /* Expect: 100-continue (HTTP/1.1 only); another is ERR_EXPECTATION */
-    bool accept_openmetrics;         /* Accept names application/openmetrics-text with q > 0 */
+    bool keep_alive;         /* what the client allows: version and Connection */
+    bool expect_continue;    /* 100-continue (HTTP/1.1 only); another is ERR_EXPECTATION */
+    bool accept_openmetrics; /* Accept names application/openmetrics-text with q > 0 */
     bool chunked;
     bool has_length;
     uint64_t content_length;
@@ -72,27 +76,29 @@ struct http_reader {
     struct http_range body;
     uint32_t consumed;
 
-    /* Valid at HTTP_FAILED: code ERR_HTTP_SYNTAX, ERR_HEAD_TOO_LARGE, ERR_BODY_TOO_LARGE, ERR_EXPECTATION,
-     * ERR_NOT_IMPLEMENTED (a transfer coding other than chunked), ERR_LENGTH_REQUIRED is the caller's.
-     * `error_at` is the offset in the buffer, `error_text` static, one line. After a failure nothing
-     * that follows on the connection may be read as a request. */
+    /* Valid at HTTP_FAILED: ERR_HTTP_SYNTAX, ERR_HEAD_TOO_LARGE, ERR_BODY_TOO_LARGE (after
+     * HTTP_HEAD_READ), ERR_EXPECTATION or ERR_NOT_IMPLEMENTED (CONNECT, and transfer codings other
+     * than chunked); ERR_LENGTH_REQUIRED is the caller's to find. `error_at` is the offset in the
+     * buffer, `error_text` static, one line. After a failure nothing that follows on the connection
+     * may be read as a request. */
     enum err_code error;
     uint32_t error_at;
     const char *error_text;
 
     /* The reader's own. */
-    uint32_t state, at, mark, fields, write_at, overhead;
+    uint32_t state, at, mark, field, fields, write_at, flags;
     uint64_t left;
-    uint32_t flags;
 };
 
 void http_reader_init(struct http_reader *r);
 
-/* True while no byte of a request has been seen (so that closing now loses nothing). */
+/* True while no byte of a request has been seen, the empty line before it apart (so that closing
+ * now loses nothing). */
 bool http_reader_idle(const struct http_reader *r);
 
 /* Reads on. buf[0..len) is everything so far. After HTTP_HEAD_READ call again at once with the same
- * bytes. After HTTP_DONE call http_reader_init, and start at buf + consumed. */
+ * bytes. After HTTP_DONE call http_reader_init, and start at buf + consumed. HTTP_MORE is never the
+ * answer to HTTP_REQUEST_BYTES_MAX bytes. */
 enum http_result http_read(struct http_reader *r, char *buf, size_t len);
 
 static inline struct span http_text(const char *buf, struct http_range range)
