@@ -1,0 +1,238 @@
+#include "plan/load.h"
+
+#include <math.h>
+
+#define MINUTE_MS ((int64_t)60 * 1000)
+
+/* ---- server ---- */
+
+static key_read load_address, load_workers, load_per_address_max, load_data, load_watch;
+
+#define FIELD(name) offsetof(struct plan_server, name)
+
+static const struct key server_keys[] = {
+    {"listen", load_address, FIELD(listen)},
+    {"admin", load_address, FIELD(admin)},
+    {"workers", load_workers, FIELD(workers), 1, 256},
+    {"connections_max", load_key_int, FIELD(connections_max), 1, 1000000},
+    {"per_address_max", load_per_address_max, FIELD(per_address_max), 0, 1000000},
+    {"drain", load_key_duration, FIELD(drain_ms), 0, 60 * MINUTE_MS},
+    {"head_timeout", load_key_duration, FIELD(head_timeout_ms), 1, 60 * MINUTE_MS},
+    {"body_timeout", load_key_duration, FIELD(body_timeout_ms), 1, 60 * MINUTE_MS},
+    {"answer_timeout", load_key_duration, FIELD(answer_timeout_ms), 1, 60 * MINUTE_MS},
+    {"idle_timeout", load_key_duration, FIELD(idle_timeout_ms), 1, 24 * 60 * MINUTE_MS},
+    {"data", load_data},
+    {"watch", load_watch},
+    {"token_file", NULL},
+};
+const struct key_table load_server_keys = KEY_TABLE("server", server_keys);
+
+static bool all_of(struct span text, const char *more)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!letter && (c < '0' || c > '9') && (c == '\0' || !strchr(more, c))) return false;
+    }
+    return true;
+}
+
+static bool is_port(struct span text)
+{
+    long port = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return false;
+        if ((port = port * 10 + (text.data[i] - '0')) > 65535) return false;
+    }
+    return text.len > 0 && text.len <= 5;
+}
+
+/* HOST:PORT, with an IPv6 address in brackets. Whether the host exists is for the server to find
+ * out. */
+static bool is_address(struct span text)
+{
+    size_t colon = text.len;
+    while (colon > 0 && text.data[colon - 1] != ':') colon--;
+    if (colon < 2 || text.len > 255) return false;
+    struct span host = {text.data, colon - 1};
+    struct span port = {text.data + colon, text.len - colon};
+    bool brackets = host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']';
+    bool ok =
+        brackets ? all_of((struct span){host.data + 1, host.len - 2}, ":.%") : all_of(host, ".-_");
+    return ok && is_port(port);
+}
+
+static void load_address(struct load *l, const struct yaml_tree *node, const struct key *key,
+                         void *into)
+{
+    static const char what[] = "HOST:PORT, as 127.0.0.1:7070 or [::1]:7070";
+    struct span text;
+    if (!load_text(l, node, what, &text)) return;
+    if (!is_address(text))
+        load_error(l, node->place, "expected %s, found `%s`", what, load_show(text).text);
+    else
+        *(struct span *)load_field(into, key) = arena_copy(&l->plan->arena, text);
+}
+
+static void load_workers(struct load *l, const struct yaml_tree *node, const struct key *key,
+                         void *into)
+{
+    if (node->kind == TREE_SCALAR && span_is(node->text, "auto"))
+        *(int *)load_field(into, key) = 0;
+    else
+        load_key_int(l, node, key, into);
+}
+
+static void load_per_address_max(struct load *l, const struct yaml_tree *node,
+                                 const struct key *key, void *into)
+{
+    struct plan_server *server = into;
+    load_key_int(l, node, key, into);
+    if (server->per_address_max > 0)
+        load_error(l, node->place, "a `per_address_max` above 0 is not supported yet");
+}
+
+static void load_data(struct load *l, const struct yaml_tree *node, const struct key *key,
+                      void *into)
+{
+    (void)key, (void)into;
+    struct span text;
+    if (load_text(l, node, "none", &text) && !span_is(text, "none"))
+        load_error(l, node->place, "`data` other than none is not supported yet");
+}
+
+static void load_watch(struct load *l, const struct yaml_tree *node, const struct key *key,
+                       void *into)
+{
+    (void)key, (void)into;
+    static const struct key self = {.name = "watch"};
+    bool watch = false;
+    load_key_bool(l, node, &self, &watch);
+    if (watch) load_error(l, node->place, "`watch: true` is not supported yet");
+}
+
+void load_server(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
+{
+    (void)key, (void)into;
+    struct plan_server *server = &l->plan->server;
+    if (!load_is_mapping(l, node, "a mapping of the server's settings")) return;
+    load_keys(l, node, &load_server_keys, server);
+    const struct yaml_tree *admin = yaml_tree_find(node, SPAN("admin"));
+    bool any_port =
+        server->admin.len > 2 && memcmp(server->admin.data + server->admin.len - 2, ":0", 2) == 0;
+    if (span_equal(server->listen, server->admin) && !any_port)
+        load_error(l, admin ? admin->place : yaml_tree_find(node, SPAN("listen"))->place,
+                   "`listen` and `admin` must differ: each port has its own work");
+}
+
+/* ---- log ---- */
+
+static const char *const level_words[] = {"debug", "info", "warning", "error", NULL};
+_Static_assert(LOG_DEBUG == 0 && LOG_ERROR == 3, "the order of level_words");
+
+static key_read load_sink, load_file, load_rate, load_budget, load_sites;
+
+/* `budget` before `sites`: a site takes its burst from there. */
+static const struct key log_keys[] = {
+    {"level", load_key_word, offsetof(struct plan_log, level), .words = level_words},
+    {"sink", load_sink},
+    {"budget", load_budget, offsetof(struct plan_log, budget)},
+    {"sites", load_sites},
+};
+const struct key_table load_log_keys = KEY_TABLE("log", log_keys);
+
+static const struct key sink_keys[] = {
+    {"file", load_file, offsetof(struct plan_log, file), .required = true},
+};
+const struct key_table load_sink_keys = KEY_TABLE("log.sink", sink_keys);
+
+static const struct key budget_keys[] = {
+    {"rate", load_rate, offsetof(struct plan_log_budget, rate), 0, 1000000, .required = true},
+    {"burst", load_key_double, offsetof(struct plan_log_budget, burst), 1, 1000000},
+};
+const struct key_table load_budget_keys = KEY_TABLE("log.budget", budget_keys);
+
+static void load_file(struct load *l, const struct yaml_tree *node, const struct key *key,
+                      void *into)
+{
+    struct span text;
+    if (!load_text(l, node, "a path", &text)) return;
+    bool ok = text.len > 0 && text.len < 4096;
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.data[i] < 0x20) ok = false;
+    if (!ok)
+        load_error(l, node->place, "expected a path of 1 to 4095 bytes, all printable");
+    else
+        *(struct span *)load_field(into, key) = arena_copy(&l->plan->arena, text);
+}
+
+static void load_sink(struct load *l, const struct yaml_tree *node, const struct key *key,
+                      void *into)
+{
+    (void)key;
+    struct plan_log *log = into;
+    if (node->kind == TREE_MAPPING) {
+        log->sink = LOG_FILE;
+        load_keys(l, node, &load_sink_keys, log);
+        return;
+    }
+    struct span text;
+    if (!load_text(l, node, "stdout, stderr or {file: PATH}", &text)) return;
+    if (span_is(text, "stdout"))
+        log->sink = LOG_STDOUT;
+    else if (span_is(text, "stderr"))
+        log->sink = LOG_STDERR;
+    else
+        load_error(l, node->place, "expected stdout, stderr or {file: PATH}, found `%s`",
+                   load_show(text).text);
+}
+
+static void load_rate(struct load *l, const struct yaml_tree *node, const struct key *key,
+                      void *into)
+{
+    if (node->kind == TREE_SCALAR && span_is(node->text, "unlimited"))
+        *(double *)load_field(into, key) = INFINITY;
+    else
+        load_key_double(l, node, key, into);
+}
+
+static void load_budget(struct load *l, const struct yaml_tree *node, const struct key *key,
+                        void *into)
+{
+    if (load_is_mapping(l, node, "a budget, {rate, burst}"))
+        load_keys(l, node, &load_budget_keys, load_field(into, key));
+}
+
+static void load_sites(struct load *l, const struct yaml_tree *node, const struct key *key,
+                       void *into)
+{
+    static const struct key self = {.name = ""};
+    (void)key;
+    struct plan_log *log = into;
+    const struct plan_options *options = l->options;
+    if (!load_is_mapping(l, node, "a mapping from signal to {rate, burst}")) return;
+    if (node->count > PLAN_LOG_SITES_MAX)
+        load_error(l, node->place, "expected at most %d signals, found %u", PLAN_LOG_SITES_MAX,
+                   node->count);
+    for (const struct yaml_tree *child = node->first; child; child = child->next) {
+        struct span name = child->key->text;
+        size_t i = 0;
+        while (i < options->log_site_count && !span_equal(options->log_sites[i], name)) i++;
+        if (i == options->log_site_count)
+            load_error(l, child->key->place, "there is no signal `%s` with a log line%s",
+                       load_show(name).text,
+                       load_nearest(name, options->log_sites, options->log_site_count).text);
+        struct plan_log_budget budget = log->budget;
+        load_budget(l, child, &self, &budget);
+        if (log->site_count == PLAN_LOG_SITES_MAX) continue;
+        log->sites[log->site_count].name = arena_copy(&l->plan->arena, name);
+        log->sites[log->site_count++].budget = budget;
+    }
+}
+
+void load_log(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
+{
+    (void)key, (void)into;
+    if (load_is_mapping(l, node, "a mapping of the log's settings"))
+        load_keys(l, node, &load_log_keys, &l->plan->log);
+}

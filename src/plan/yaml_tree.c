@@ -1,0 +1,244 @@
+#include "plan/yaml_tree.h"
+
+#include "base/err.h"
+#include "plan/yaml_walk.h"
+
+#include <stdio.h>
+#include <yaml.h>
+
+struct builder {
+    struct arena *arena;
+    struct span text;
+    yaml_parser_t parser;
+    const struct yaml_faults *faults;
+};
+
+static struct yaml_place place_of(yaml_mark_t mark)
+{
+    return (struct yaml_place){(uint32_t)mark.line + 1, (uint32_t)mark.column + 1, mark.index};
+}
+
+static void fault(struct builder *b, struct yaml_place place, const char *text)
+{
+    b->faults->add(b->faults->owner, place, text);
+}
+
+/* libyaml tells where the bytes are wrong in bytes, and where the grammar is in lines. */
+static void fault_of_parser(struct builder *b)
+{
+    const yaml_parser_t *p = &b->parser;
+    INVARIANT(p->error != YAML_MEMORY_ERROR);
+    char text[200];
+    if (p->error == YAML_READER_ERROR) {
+        snprintf(text, sizeof text, "not UTF-8 text: %s", p->problem);
+        fault(b, yaml_walk_to_byte(b->text, p->problem_offset), text);
+        return;
+    }
+    snprintf(text, sizeof text, "not valid YAML: %s%s%s", p->context ? p->context : "",
+             p->context ? ", " : "", p->problem ? p->problem : "unreadable");
+    fault(b, place_of(p->problem_mark), text);
+}
+
+static bool next_event(struct builder *b, yaml_event_t *event)
+{
+    if (yaml_parser_parse(&b->parser, event)) return true;
+    fault_of_parser(b);
+    return false;
+}
+
+static struct yaml_tree *node_new(struct builder *b, enum yaml_tree_kind kind, yaml_mark_t mark)
+{
+    struct yaml_tree *node = arena_alloc(b->arena, sizeof *node);
+    node->kind = kind;
+    node->place = place_of(mark);
+    return node;
+}
+
+static void refuse_decoration(struct builder *b, const yaml_event_t *event, const void *anchor,
+                              const void *tag)
+{
+    struct yaml_place place = place_of(event->start_mark);
+    if (anchor) fault(b, place, "anchors are not allowed in a plan: write the value out");
+    if (tag) fault(b, place, "tags are not allowed in a plan: each key has its own type");
+}
+
+static enum yaml_tree_style style_of(yaml_scalar_style_t style)
+{
+    switch (style) {
+    case YAML_SINGLE_QUOTED_SCALAR_STYLE:
+        return TREE_SINGLE;
+    case YAML_DOUBLE_QUOTED_SCALAR_STYLE:
+        return TREE_DOUBLE;
+    case YAML_LITERAL_SCALAR_STYLE:
+    case YAML_FOLDED_SCALAR_STYLE:
+        return TREE_BLOCK;
+    default:
+        return TREE_PLAIN;
+    }
+}
+
+static struct yaml_tree *build_scalar(struct builder *b, const yaml_event_t *event)
+{
+    struct yaml_tree *node = node_new(b, TREE_SCALAR, event->start_mark);
+    node->style = style_of(event->data.scalar.style);
+    struct span text = {(const char *)event->data.scalar.value, event->data.scalar.length};
+    node->text = arena_copy(b->arena, text);
+    refuse_decoration(b, event, event->data.scalar.anchor, event->data.scalar.tag);
+    return node;
+}
+
+static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int depth);
+
+/* Whether the key can be kept. */
+static bool check_key(struct builder *b, const struct yaml_tree *mapping,
+                      const struct yaml_tree *key)
+{
+    if (key->kind == TREE_UNUSABLE) return false;
+    if (key->kind != TREE_SCALAR) {
+        fault(b, key->place, "a key must be a name, not a mapping or a list");
+        return false;
+    }
+    const struct yaml_tree *before = yaml_tree_find(mapping, key->text);
+    if (!before) return true;
+    char text[120];
+    snprintf(text, sizeof text, "this key already stands in line %u: a key may stand once",
+             before->key->place.line);
+    fault(b, key->place, text);
+    return false;
+}
+
+/* The rest of a mapping or sequence whose start was read. False: the text cannot be read on. */
+static bool build_children(struct builder *b, struct yaml_tree *parent, int depth)
+{
+    struct yaml_tree **end = &parent->first;
+    const struct yaml_tree *key = NULL;
+    for (bool more = true; more;) {
+        yaml_event_t event;
+        if (!next_event(b, &event)) return false;
+        struct yaml_tree *child = NULL;
+        bool ok = true;
+        if (event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT)
+            more = false;
+        else
+            ok = (child = build(b, &event, depth)) != NULL;
+        yaml_event_delete(&event);
+        if (!ok) return false;
+        if (!more) break;
+
+        if (parent->kind == TREE_MAPPING && !key) {
+            key = child;
+            continue;
+        }
+        bool keep = parent->kind == TREE_SEQUENCE || check_key(b, parent, key);
+        child->key = key;
+        key = NULL;
+        if (!keep) continue;
+        if (parent->count == YAML_TREE_ENTRIES_MAX) {
+            fault(b, child->place, "more than 1024 entries in one mapping or list");
+            return false;
+        }
+        parent->count++;
+        *end = child;
+        end = &child->next;
+    }
+    return true;
+}
+
+static struct yaml_tree *build_collection(struct builder *b, const yaml_event_t *event, int depth)
+{
+    bool mapping = event->type == YAML_MAPPING_START_EVENT;
+    struct yaml_tree *node = node_new(b, mapping ? TREE_MAPPING : TREE_SEQUENCE, event->start_mark);
+    if (mapping)
+        refuse_decoration(b, event, event->data.mapping_start.anchor,
+                          event->data.mapping_start.tag);
+    else
+        refuse_decoration(b, event, event->data.sequence_start.anchor,
+                          event->data.sequence_start.tag);
+    if (depth == YAML_TREE_DEPTH_MAX) {
+        fault(b, node->place, "nested deeper than 32 levels");
+        return NULL;
+    }
+    return build_children(b, node, depth + 1) ? node : NULL;
+}
+
+/* NULL: the text cannot be read on. */
+static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int depth)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return build_scalar(b, event);
+    case YAML_MAPPING_START_EVENT:
+    case YAML_SEQUENCE_START_EVENT:
+        return build_collection(b, event, depth);
+    default:
+        INVARIANT(event->type == YAML_ALIAS_EVENT);
+        fault(b, place_of(event->start_mark),
+              "aliases are not allowed in a plan: write the value out");
+        return node_new(b, TREE_UNUSABLE, event->start_mark);
+    }
+}
+
+/* Reads to the event after the next document's start: the start of its root. False: there is none,
+ * or the text cannot be read. */
+static bool enter_document(struct builder *b, yaml_event_t *event)
+{
+    for (;;) {
+        if (!next_event(b, event)) return false;
+        if (event->type == YAML_STREAM_END_EVENT) {
+            fault(b, place_of(event->start_mark), "the plan is empty");
+            yaml_event_delete(event);
+            return false;
+        }
+        if (event->type != YAML_STREAM_START_EVENT && event->type != YAML_DOCUMENT_START_EVENT)
+            return true;
+        yaml_event_delete(event);
+    }
+}
+
+static bool leave_document(struct builder *b)
+{
+    for (bool ended = false; !ended;) {
+        yaml_event_t event;
+        if (!next_event(b, &event)) return false;
+        ended = event.type == YAML_STREAM_END_EVENT;
+        bool another = event.type == YAML_DOCUMENT_START_EVENT;
+        struct yaml_place place = place_of(event.start_mark);
+        yaml_event_delete(&event);
+        if (!another) continue;
+        fault(b, place, "a second document: a plan is one document");
+        return false;
+    }
+    return true;
+}
+
+struct yaml_tree *yaml_tree_read(struct arena *arena, struct span text,
+                                 const struct yaml_faults *faults)
+{
+    struct builder b = {.arena = arena, .text = text, .faults = faults};
+    INVARIANT(yaml_parser_initialize(&b.parser));
+    /* Said, not guessed from the first bytes: UTF-16 is refused as text that is not UTF-8. */
+    yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&b.parser, (const unsigned char *)text.data, text.len);
+    struct yaml_tree *root = NULL;
+    yaml_event_t event;
+    if (enter_document(&b, &event)) {
+        root = build(&b, &event, 0);
+        yaml_event_delete(&event);
+        if (root && !leave_document(&b)) root = NULL;
+    }
+    yaml_parser_delete(&b.parser);
+    return root;
+}
+
+const struct yaml_tree *yaml_tree_find(const struct yaml_tree *mapping, struct span key)
+{
+    for (const struct yaml_tree *child = mapping->first; child; child = child->next)
+        if (span_equal(child->key->text, key)) return child;
+    return NULL;
+}
+
+bool yaml_tree_is_null(const struct yaml_tree *node)
+{
+    return node->kind == TREE_SCALAR && node->style == TREE_PLAIN &&
+           (node->text.len == 0 || span_is(node->text, "~") || span_is(node->text, "null"));
+}
