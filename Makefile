@@ -39,7 +39,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 # What decides must decide the same everywhere: no fused multiply-add, no relaxed floating point.
 SAME := -ffp-contract=off -fno-fast-math -fno-math-errno
 SANF := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-CFLAGS_ALL = -std=gnu11 -g $(OPT) $(WARN) $(SAME) $(SANF) -fPIC -fvisibility=hidden -pthread \
+CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE -g $(OPT) $(WARN) $(SAME) $(SANF) -fPIC -fvisibility=hidden -pthread \
              -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = $(SANF) -pthread $(LDFLAGS)
 LIBS := -lyaml -lm
