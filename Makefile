@@ -44,6 +44,9 @@ CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE -g $(OPT) $(WARN) $(SAME) $(SANF) -fPIC -f
 LDFLAGS_ALL = $(SANF) -pthread $(LDFLAGS)
 LIBS := -lyaml -lm
 
+# `make V=1` shows the commands.
+Q := $(if $(V),,@)
+
 src_of     = $(sort $(wildcard src/$(1)/*.c))
 obj_of     = $(patsubst src/%.c,$(B)/obj/%.o,$(call src_of,$(1)))
 archive_of = $(foreach r,$(1),$(B)/room/$(r).a)
@@ -66,12 +69,12 @@ $(B)/floor/$(1)/.made: Makefile
 	@touch $$@
 
 $(B)/obj/$(1)/%.o: src/$(1)/%.c Makefile $(B)/flags | $(B)/floor/$(1)/.made
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude $$(CFLAGS_$(1)) -c -o $$@ $$<
+	@mkdir -p $$(@D); echo "  CC    $$@"
+	$$(Q)$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude $$(CFLAGS_$(1)) -c -o $$@ $$<
 
 $(B)/room/$(1).a: $(call obj_of,$(1)) Makefile
 	@mkdir -p $$(@D) && rm -f $$@
-	$$(AR) rcs $$@ $(call obj_of,$(1))
+	$$(Q)$$(AR) rcs $$@ $(call obj_of,$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call ROOM,$(r))))
 
@@ -95,10 +98,10 @@ app_parts = $(filter-out $(foreach m,$(MAINS),$(B)/obj/app/$(m).o),$(call obj_of
 below_app = $(filter-out $(B)/room/app.a,$(call linked_of,app))
 
 $(B)/interlude: $(B)/obj/app/main.o $(call archive_of,$(ROOMS))
-	$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
 
 $(B)/interlude-lab: $(B)/obj/app/lab_main.o $(call archive_of,$(ROOMS))
-	$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
 
 # ---- libinterlude: the pure core, for deciding in one's own process ------------------------------
 
@@ -108,21 +111,21 @@ LIB_OBJS   = $(filter-out $(B)/obj/wire/http_%.o $(B)/obj/base/clock.o,\
 
 # One object, in which only the public names are global.
 $(B)/libinterlude.o: $(LIB_OBJS)
-	$(CC) -r -nostdlib -o $@ $(LIB_OBJS)
-	objcopy --wildcard --keep-global-symbol='interlude_*' $@
+	$(Q)$(CC) -r -nostdlib -o $@ $(LIB_OBJS)
+	$(Q)objcopy --wildcard --keep-global-symbol='interlude_*' $@
 
 $(B)/libinterlude.a: $(B)/libinterlude.o
-	rm -f $@ && $(AR) rcs $@ $<
+	$(Q)rm -f $@ && $(AR) rcs $@ $<
 
 $(B)/libinterlude.so: $(LIB_OBJS)
-	$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libinterlude.so.0 -Wl,-z,defs -o $@ $(LIB_OBJS) $(LIBS)
-	ln -sf libinterlude.so $(B)/libinterlude.so.0
+	$(Q)$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libinterlude.so.0 -Wl,-z,defs -o $@ $(LIB_OBJS) $(LIBS)
+	$(Q)ln -sf libinterlude.so $(B)/libinterlude.so.0
 
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 examples: $(EXAMPLES)
 $(B)/examples/%: examples/%.c include/interlude.h $(B)/libinterlude.a
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -g $(OPT) $(WARN) $(SANF) -Iinclude -o $@ $< $(B)/libinterlude.a $(LIBS)
+	$(Q)$(CC) -std=gnu11 -g $(OPT) $(WARN) $(SANF) -Iinclude -o $@ $< $(B)/libinterlude.a $(LIBS)
 
 $(B)/libinterlude.pc: libinterlude.pc.in VERSION
 	@mkdir -p $(@D)
@@ -145,7 +148,7 @@ UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRCS))
 define UNIT
 $(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call linked_of,$(1)) $(wildcard tests/unit/*.h) $(wildcard tests/unit/$(1)/*.h)
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude -Itests/unit -o $$@ $$< \
+	$$(Q)$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude -Itests/unit -o $$@ $$< \
 	  $$(LDFLAGS_ALL) $(call linked_of,$(1)) -lcmocka -ljansson $$(LIBS)
 endef
 $(foreach r,$(ROOMS),$(eval $(call UNIT,$(r))))
@@ -158,12 +161,12 @@ REPLAY_BINS := $(patsubst fuzz/%_fuzz.c,$(B)/replay/%,$(FUZZ_SRCS))
 
 $(B)/replay/%: fuzz/%_fuzz.c fuzz/replay.c $(call linked_of,serve)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< fuzz/replay.c $(LDFLAGS_ALL) \
+	$(Q)$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< fuzz/replay.c $(LDFLAGS_ALL) \
 	  $(call linked_of,serve) -ljansson $(LIBS)
 
 $(B)/fuzz/%_fuzz: fuzz/%_fuzz.c $(call linked_of,serve)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< \
+	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< \
 	  $(LDFLAGS_ALL) $(call linked_of,serve) -ljansson $(LIBS)
 
 # ---- bench/NAME_bench.c ------------------------------------------------------------------------
@@ -172,7 +175,7 @@ BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*_bench.c))
 
 $(B)/bench/%: bench/%.c $(call linked_of,serve)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -o $@ $< $(LDFLAGS_ALL) $(call linked_of,serve) \
+	$(Q)$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -o $@ $< $(LDFLAGS_ALL) $(call linked_of,serve) \
 	  $(LIBS)
 
 benches: $(BENCH_BINS)

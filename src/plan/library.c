@@ -49,8 +49,8 @@ const char *interlude_demo_plan(void) { return plan_demo_text().data; }
 
 /* `work` is a request, and then as many bytes of scratch as the request's text has. */
 _Static_assert(sizeof(struct request) <= INTERLUDE_WORK_BYTES, "INTERLUDE_WORK_BYTES is too small");
-_Static_assert(INTERLUDE_REQUEST_BYTES_MAX == REQUEST_BYTES_MAX, "told limits are the real ones");
-_Static_assert(INTERLUDE_ANSWER_BYTES_MAX == REPLY_EXPLAIN_BYTES_MAX, "told limits are the real ones");
+_Static_assert((int)INTERLUDE_REQUEST_BYTES_MAX == (int)REQUEST_BYTES_MAX, "as told");
+_Static_assert((int)INTERLUDE_ANSWER_BYTES_MAX == (int)REPLY_EXPLAIN_BYTES_MAX, "as told");
 
 static enum err_code decide_text(const struct plan *plan, struct span text, int64_t *now_us,
                                  void *work, size_t work_bytes, struct decision *decision,
