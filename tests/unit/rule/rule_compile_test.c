@@ -344,7 +344,7 @@ static const struct {
     {"level in [", "1,", "7]", "", 508, RULE_TRUE, 0, STEPS},
     {"level in [", "1,", "7]", " && vip", 169, RULE_TRUE, 1539, STEPS},
     /* items that can't be equal cost nothing */
-    {"level in [", "1.5,", "7]", "", 1020, RULE_TRUE, 4096, LONG},
+    {"level in [", "1.5,", "7]", "", 1021, RULE_TRUE, 4096, LONG},
 };
 
 static void repeat(char *out, size_t i, int n)
