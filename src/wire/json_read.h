@@ -33,13 +33,13 @@ enum json_type {
 
 struct json_reader {
     const char *at, *end, *begin;
-    char *scratch;              /* where the next unescaped string goes */
+    char *scratch; /* where the next unescaped string goes */
     char *scratch_end;
-    enum err_code error;        /* ERR_OK, ERR_JSON_SYNTAX, ERR_JSON_DEPTH or what json_fail set */
-    const char *error_at;       /* into the text */
-    const char *error_text;     /* what was expected there; static */
+    enum err_code error;    /* ERR_OK, ERR_JSON_SYNTAX, ERR_JSON_DEPTH or what json_fail set */
+    const char *error_at;   /* into the text */
+    const char *error_text; /* what was expected there; static */
     uint32_t depth;
-    uint64_t nonempty;          /* bit d: the container at depth d has had a member */
+    uint64_t nonempty; /* bit d: the container at depth d has had a member */
 };
 
 /* `scratch` must be at least as large as the text: then it cannot run out. */
@@ -55,9 +55,9 @@ bool json_bool(struct json_reader *r, bool *out);
 bool json_string(struct json_reader *r, struct span *out);
 
 struct json_number {
-    double value;     /* correctly rounded to nearest even; infinite where it is out of range */
-    bool integral;    /* the written number is an integer (1, 1.0, 1e3) that fits `integer` */
-    int64_t integer;  /* where integral: its exact value, even where a double cannot hold it */
+    double value;    /* correctly rounded to nearest even; infinite where it is out of range */
+    bool integral;   /* the written number is an integer (1, 1.0, 1e3) that fits `integer` */
+    int64_t integer; /* where integral: its exact value, even where a double cannot hold it */
 };
 bool json_number(struct json_reader *r, struct json_number *out);
 
