@@ -136,8 +136,8 @@ void presence_classify(const struct plan *plan, const struct policy *asked,
     action_set valid = sort_entries(plan, asked, request, family, out);
     find_conditions(asked, request, valid, now_us, out);
 
-    if (out->missing == asked->actions) {
-        out->fallback = FALLBACK_ABSENT;
+    if (!valid) { /* invalid ones count as missing: then all are */
+        out->fallback = out->invalid ? FALLBACK_INVALID : FALLBACK_ABSENT;
     } else if (out->conditions >> POSTERIORS_STALE & 1 && asked->on_stale == ON_STALE_FALLBACK) {
         out->fallback = FALLBACK_STALE;
     } else if (valid != asked->actions && asked->on_partial == ON_PARTIAL_FALLBACK) {
