@@ -27,6 +27,10 @@ static inline bool span_equal(struct span a, struct span b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* Compares with a literal; the size is known, so no call is made. */
+#define SPAN_IS(span, literal)                                                                     \
+    ((span).len == sizeof(literal) - 1 && memcmp((span).data, (literal), sizeof(literal) - 1) == 0)
+
 static inline bool span_is(struct span a, const char *text)
 {
     return span_equal(a, span_of(text));

@@ -127,13 +127,13 @@ static void read_last(struct reading *r)
     struct span key;
     json_object_begin(&r->json);
     while (json_object_next(&r->json, &key)) {
-        if (span_equal(key, SPAN("seconds_ago"))) {
+        if (SPAN_IS(key, "seconds_ago")) {
             if (once(r, &seen, 0))
                 read_amount(r, &last->seconds_ago, LAST_S_MAX, "/last/seconds_ago");
-        } else if (span_equal(key, SPAN("cooldown_s"))) {
+        } else if (SPAN_IS(key, "cooldown_s")) {
             if (once(r, &seen, 1))
                 read_amount(r, &last->cooldown_s, LAST_S_MAX, "/last/cooldown_s");
-        } else if (span_equal(key, SPAN("ads_delivered"))) {
+        } else if (SPAN_IS(key, "ads_delivered")) {
             if (once(r, &seen, 2))
                 read_amount(r, &last->ads_delivered, LAST_S_MAX, "/last/ads_delivered");
         } else {
@@ -324,25 +324,34 @@ enum field {
     FIELD_COUNT,
 };
 
+/* By length first: then one comparison of a known size settles it. */
 static int field_find(struct span key)
 {
-    static const struct span names[FIELD_COUNT] = {
-        [FIELD_REQUEST_ID] = {"request_id", 10},
-        [FIELD_SEGMENT_ID] = {"segment_id", 10},
-        [FIELD_UNIT_ID] = {"unit_id", 7},
-        [FIELD_SESSION_ID] = {"session_id", 10},
-        [FIELD_VARIANT] = {"variant", 7},
-        [FIELD_SESSION] = {"session", 7},
-        [FIELD_POSTERIORS] = {"posteriors", 10},
-        [FIELD_POSTERIORS_AS_OF] = {"posteriors_as_of", 16},
-        [FIELD_TIME] = {"time", 4},
-        [FIELD_LAST] = {"last", 4},
-        [FIELD_EXPLAIN] = {"explain", 7},
-        [FIELD_TMAX_MS] = {"tmax_ms", 7},
-        [FIELD_OPPORTUNITIES] = {"opportunities", 13},
-    };
-    for (int i = 0; i < FIELD_COUNT; i++)
-        if (span_equal(names[i], key)) return i;
+    switch (key.len) {
+    case 4:
+        if (SPAN_IS(key, "time")) return FIELD_TIME;
+        if (SPAN_IS(key, "last")) return FIELD_LAST;
+        break;
+    case 7:
+        if (SPAN_IS(key, "session")) return FIELD_SESSION;
+        if (SPAN_IS(key, "unit_id")) return FIELD_UNIT_ID;
+        if (SPAN_IS(key, "variant")) return FIELD_VARIANT;
+        if (SPAN_IS(key, "explain")) return FIELD_EXPLAIN;
+        if (SPAN_IS(key, "tmax_ms")) return FIELD_TMAX_MS;
+        break;
+    case 10:
+        if (SPAN_IS(key, "request_id")) return FIELD_REQUEST_ID;
+        if (SPAN_IS(key, "posteriors")) return FIELD_POSTERIORS;
+        if (SPAN_IS(key, "segment_id")) return FIELD_SEGMENT_ID;
+        if (SPAN_IS(key, "session_id")) return FIELD_SESSION_ID;
+        break;
+    case 13:
+        if (SPAN_IS(key, "opportunities")) return FIELD_OPPORTUNITIES;
+        break;
+    case 16:
+        if (SPAN_IS(key, "posteriors_as_of")) return FIELD_POSTERIORS_AS_OF;
+        break;
+    }
     return -1;
 }
 
