@@ -19,11 +19,12 @@
 
 enum truth { TRUTH_FALSE = 0, TRUTH_ERROR = 1, TRUTH_TRUE = 3 };
 
-/* A relation is the set of the outcomes of a three-way comparison that satisfy it. */
+/* A relation is the set of the outcomes of a three-way comparison that satisfy it: a truth for
+ * each, side by side, so that the outcome's own is read by a shift. */
 enum {
-    OUTCOME_LESS = 1,
-    OUTCOME_EQUAL = 2,
-    OUTCOME_GREATER = 4,
+    OUTCOME_LESS = TRUTH_TRUE,
+    OUTCOME_EQUAL = TRUTH_TRUE << 2,
+    OUTCOME_GREATER = TRUTH_TRUE << 4,
 };
 
 enum op {
@@ -45,7 +46,7 @@ enum op {
     OP_LOAD_CONSTANT, /* = the constant */
     OP_LOAD_TRUTH,    /* = the accumulator, as an int; if that is an error, jumps */
 
-    /* Register a against register a + 1. */
+    /* Relations of registers, from here to OP_IN_STRINGS. Register a against register a + 1: */
     OP_COMPARE_INTS, /* bools too */
     OP_COMPARE_DOUBLES,
     OP_COMPARE_INT_DOUBLE,

@@ -26,9 +26,10 @@ static inline enum truth truth_of(bool b)
     return b ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
+/* The truth of the relation where the left side is less (-1), equal (0) or greater (1). */
 static inline enum truth satisfies(const struct instruction *at, int outcome)
 {
-    return truth_of(at->relation >> (outcome + 1) & 1);
+    return at->relation >> 2 * (outcome + 1) & TRUTH_TRUE;
 }
 
 static bool in_strings(const struct instruction *at, struct span s)
@@ -52,8 +53,10 @@ static bool in_doubles(const struct instruction *at, double value)
     return false;
 }
 
-/* The relations between registers, whose values are all known. */
-static enum truth relate(const struct instruction *at, const union attribute_value *left)
+/* The relations between registers, whose values are all known. Apart, so that the common condition,
+ * which has none, saves no registers for the calls in it. */
+static __attribute__((noinline)) enum truth relate(const struct instruction *at,
+                                                   const union attribute_value *left)
 {
     const union attribute_value *right = left + 1;
     switch (at->op) {
@@ -103,7 +106,6 @@ enum rule_result rule_eval(const struct rule *rule, const struct attributes *val
     enum truth truth = TRUTH_FALSE;
     for (const struct instruction *at = rule->code;;) {
         uint8_t a = at->a;
-        bool settled = false;
         switch ((enum op)at->op) {
         case OP_END:
             return results[truth];
@@ -137,22 +139,26 @@ enum rule_result rule_eval(const struct rule *rule, const struct attributes *val
             break;
 
         case OP_LOAD_SLOT:
-            settled = !load_slot(at, values, r);
-            if (settled) truth = TRUTH_ERROR;
-            break;
+            if (load_slot(at, values, r)) break;
+            truth = TRUTH_ERROR;
+            goto jump;
         case OP_LOAD_CONSTANT:
             r[a] = at->constant;
             break;
         case OP_LOAD_TRUTH:
-            settled = truth == TRUTH_ERROR;
+            if (truth == TRUTH_ERROR) goto jump;
             r[a].i = truth == TRUTH_TRUE;
+            break;
+
+        case OP_COMPARE_INTS ... OP_IN_STRINGS:
+            truth = relate(at, &r[a]);
             break;
 
         case OP_AND_NEXT:
             truth &= (enum truth)r[a].i;
             __attribute__((fallthrough));
         case OP_AND_FIRST:
-            settled = truth == TRUTH_FALSE;
+            if (truth == TRUTH_FALSE) goto jump;
             r[a].i = truth;
             break;
         case OP_AND_LAST:
@@ -162,15 +168,18 @@ enum rule_result rule_eval(const struct rule *rule, const struct attributes *val
             truth |= (enum truth)r[a].i;
             __attribute__((fallthrough));
         case OP_OR_FIRST:
-            settled = truth == TRUTH_TRUE;
+            if (truth == TRUTH_TRUE) goto jump;
             r[a].i = truth;
             break;
         case OP_OR_LAST:
             truth |= (enum truth)r[a].i;
             break;
         default:
-            truth = relate(at, &r[a]);
+            __builtin_unreachable(); /* the compiler makes no other */
         }
-        at += settled ? at->skip : 1;
+        at++;
+        continue;
+    jump:
+        at += at->skip;
     }
 }
