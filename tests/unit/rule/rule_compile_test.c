@@ -282,6 +282,8 @@ static const struct {
     {"!(has(tier) && has(vip)) || vip", "tier vip", ""},
     {"!(has(tier) || has(vip)) || vip", "tier vip", "vip"},
     {"has(tier) || tier == 'x'", "tier", "tier"},
+    {"(!has(tier) && vip) || tier == 'x'", "tier vip", "tier vip"},
+    {"(!has(tier) && !has(tier)) || tier == 'x'", "tier", ""},
 
     /* a guard holds where it stands */
     {"(has(tier) && tier == 'x') || tier == 'y'", "tier", "tier"},
