@@ -1,7 +1,5 @@
 /* Feeds files to a fuzz target that was built without libFuzzer. Each argument is a file or a
  * directory, which is searched to its bottom. So a corpus is a regression test for any compiler. */
-#define _XOPEN_SOURCE 700
-
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -64,6 +64,7 @@ size_t json_error_offset(const struct json_reader *r)
 
 static inline const char *space_end(const char *at, const char *end)
 {
+    if (at < end && (unsigned char)*at > ' ') return at; /* by far the most */
     while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
     return at;
 }

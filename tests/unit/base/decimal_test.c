@@ -2,6 +2,7 @@
  * glibc and musl, on numbers that are hard to round. */
 #include "base/decimal.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -359,6 +360,26 @@ static void random_decimals(void **state)
     }
 }
 
+/* Plain integers of every length around the one that has a way of its own. */
+static void random_integers(void **state)
+{
+    (void)state;
+    uint64_t random = 5;
+    for (int i = 0; i < 50000; i++) {
+        char text[40];
+        uint64_t word = random_next(&random) >> (i % 64);
+        int len =
+            snprintf(text, sizeof text, "%s%llu", i & 64 ? "-" : "", (unsigned long long)word);
+        same_as_strtod(text, (size_t)len);
+        struct decimal d;
+        decimal_read((struct span){text, (size_t)len}, &d);
+        errno = 0;
+        long long expected = strtoll(text, NULL, 10);
+        assert_int_equal(d.integral, errno == 0);
+        assert_true(d.integer == (errno == 0 ? expected : 0));
+    }
+}
+
 /* The point exactly between two neighbouring doubles, and the numbers just beside it. A long double
  * holds that point exactly, and printf writes all of its digits. */
 static void halfway_points(void **state)
@@ -454,11 +475,17 @@ static void zeros_undone_by_the_exponent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths),         cmocka_unit_test(ends_where_the_span_ends),
-        cmocka_unit_test(values),          cmocka_unit_test(known_bits),
-        cmocka_unit_test(integers),        cmocka_unit_test(printed_doubles),
-        cmocka_unit_test(random_decimals), cmocka_unit_test(halfway_points),
-        cmocka_unit_test(long_inputs),     cmocka_unit_test(zeros_undone_by_the_exponent),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(ends_where_the_span_ends),
+        cmocka_unit_test(values),
+        cmocka_unit_test(known_bits),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(printed_doubles),
+        cmocka_unit_test(random_decimals),
+        cmocka_unit_test(random_integers),
+        cmocka_unit_test(halfway_points),
+        cmocka_unit_test(long_inputs),
+        cmocka_unit_test(zeros_undone_by_the_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
