@@ -20,6 +20,7 @@ void request_id_init(struct request_id_maker *maker)
 struct span request_id_make(struct request_id_maker *maker, char *memory)
 {
     memcpy(memory, maker->prefix, sizeof maker->prefix);
-    put_hex(memory + sizeof maker->prefix, maker->count++, 8);
+    put_hex(memory + sizeof maker->prefix, maker->count, 8);
+    if (++maker->count == 0) request_id_init(maker);
     return (struct span){memory, REQUEST_ID_MADE_BYTES};
 }

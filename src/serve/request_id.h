@@ -17,7 +17,7 @@ struct request_id_maker {
     uint32_t count;
 };
 
-/* Asks the kernel for randomness; not for the request path. */
+/* Asks the kernel for randomness; not for the request path, where it is done once in 2^32 ids. */
 void request_id_init(struct request_id_maker *maker);
 
 /* Writes REQUEST_ID_MADE_BYTES bytes into `memory`, and returns them. */

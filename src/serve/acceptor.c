@@ -1,0 +1,261 @@
+#include "serve/acceptor.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What an event is about: a door's number, the wake-up, or the place of a refused connection. */
+enum { EVENT_WAKE = ACCEPTOR_DOORS_MAX, EVENT_REFUSED };
+
+static int watch(const struct acceptor *a, int op, int fd, uint32_t events, uint64_t what)
+{
+    struct epoll_event event = {.events = events, .data.u64 = what};
+    return epoll_ctl(a->epoll_fd, op, fd, &event);
+}
+
+/* ---- connections that are told that there are too many -----------------------------------------
+ */
+
+static void refused_close(struct acceptor *a, int i)
+{
+    if (a->refused[i].fd < 0) return;
+    close(a->refused[i].fd);
+    a->refused[i].fd = -1;
+    a->refused_count--;
+}
+
+/* Tells it, and lingers with it for a while so that the answer is not lost with what the client is
+ * sending; not with more than a few at a time: then the oldest goes. */
+static void refuse(struct acceptor *a, const struct door *door, int fd, uint64_t now_ns)
+{
+    char memory[1024];
+    struct buf b = buf_of(memory, sizeof memory);
+    struct err e;
+    err_set(&e, ERR_CONNECTIONS_MAX, "this port has %u connections, and may not have more",
+            door->config.slot_count);
+    http_write_problem(&b, &e, &(struct http_head){.close = true, .extra = "Retry-After: 1\r\n"},
+                       false);
+    if (door->config.counted) {
+        signal_http(a->writer, err_status(e.code));
+        signal_connections_max_reached(a->writer, (int)door->config.slot_count);
+    }
+    int i = a->refused_next++ % ACCEPTOR_REFUSED_MAX;
+    refused_close(a, i);
+    if (send(fd, b.data, b.len, MSG_NOSIGNAL) < 0 || shutdown(fd, SHUT_WR) < 0 ||
+        watch(a, EPOLL_CTL_ADD, fd, EPOLLIN, EVENT_REFUSED + (uint64_t)i) < 0) {
+        close(fd);
+        return;
+    }
+    a->refused[i] = (struct refused){fd, now_ns + ACCEPTOR_LINGER_MS * 1000000ull};
+    a->refused_count++;
+}
+
+static void refused_discard(struct acceptor *a, int i)
+{
+    char memory[4096];
+    ssize_t n = a->refused[i].fd < 0 ? 1 : recv(a->refused[i].fd, memory, sizeof memory, 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) refused_close(a, i);
+}
+
+static void refused_expire(struct acceptor *a, uint64_t now_ns)
+{
+    for (int i = 0; a->refused_count && i < ACCEPTOR_REFUSED_MAX; i++)
+        if (a->refused[i].until_ns <= now_ns) refused_close(a, i);
+}
+
+/* ---- accepting ---------------------------------------------------------------------------------
+ */
+
+static void take_freed(struct door *door)
+{
+    for (int i = 0; i < door->config.loop_count; i++) {
+        uint32_t slot;
+        while (handoff_take(&door->config.loops[i]->freed, &slot)) {
+            door->free[door->free_count++] = slot;
+            door->open[i]--;
+        }
+    }
+}
+
+static int fewest(struct door *door)
+{
+    int count = door->config.loop_count, best = (int)(door->next++ % (unsigned)count);
+    for (int i = 0; i < count; i++)
+        if (door->open[i] < door->open[best]) best = i;
+    return best;
+}
+
+/* Watched first, handed over second: so a loop that closes a connection closes one that nobody is
+ * about to watch. An event in between is ignored, and comes again. */
+static void hand_over(struct acceptor *a, struct door *door, int fd)
+{
+    int which = fewest(door);
+    struct loop *loop = door->config.loops[which];
+    uint32_t slot = door->free[--door->free_count];
+    struct conn *c = &a->conns[slot];
+    c->fd = fd;
+    c->slot = slot;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        close(fd);
+        door->free[door->free_count++] = slot;
+        return;
+    }
+    door->open[which]++;
+    handoff_put(&loop->arrived, slot);
+    if (door->config.counted) signal_count(a->writer, COUNTER_CONNECTIONS_ACCEPTED);
+}
+
+static void pause_accepting(struct acceptor *a, int error)
+{
+    uint32_t open = 0;
+    for (int d = 0; d < a->door_count; d++) {
+        open += a->doors[d].config.slot_count - a->doors[d].free_count;
+        watch(a, EPOLL_CTL_MOD, a->doors[d].config.listen_fd, 0, (uint64_t)d);
+    }
+    a->paused_until_ns = clock_mono_ns() + ACCEPTOR_PAUSE_MS * 1000000ull;
+    signal_accept_paused(a->writer,
+                         error == EMFILE || error == ENFILE ? COUNTER_ACCEPT_PAUSED_DESCRIPTORS
+                                                            : COUNTER_ACCEPT_PAUSED_MEMORY,
+                         (int)open);
+}
+
+static void resume_accepting(struct acceptor *a)
+{
+    a->paused_until_ns = 0;
+    for (int d = 0; d < a->door_count; d++)
+        watch(a, EPOLL_CTL_MOD, a->doors[d].config.listen_fd, EPOLLIN, (uint64_t)d);
+}
+
+/* At most `count` connections. Returns false when there are no more now. */
+static bool door_accept(struct acceptor *a, struct door *door, int count)
+{
+    take_freed(door);
+    while (count-- > 0) {
+        int fd = accept4(door->config.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            int error = errno;
+            if (error == EAGAIN || error == EWOULDBLOCK) return false;
+            if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+                pause_accepting(a, error);
+                return false;
+            }
+            continue; /* that connection's own fault: it has gone again */
+        }
+        if (door->free_count == 0) take_freed(door);
+        if (door->free_count == 0) {
+            refuse(a, door, fd, clock_mono_ns());
+            continue;
+        }
+        int on = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        hand_over(a, door, fd);
+    }
+    return true;
+}
+
+static void acceptor_turn(struct acceptor *a)
+{
+    struct epoll_event events[16];
+    int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : -1;
+    int n = epoll_wait(a->epoll_fd, events, 16, wait_ms);
+    for (int i = 0; i < n; i++) {
+        uint64_t what = events[i].data.u64;
+        if (what < EVENT_WAKE && !a->paused_until_ns)
+            door_accept(a, &a->doors[what], ACCEPTOR_BATCH);
+        else if (what >= EVENT_REFUSED)
+            refused_discard(a, (int)(what - EVENT_REFUSED));
+    }
+    uint64_t now_ns = clock_mono_ns();
+    refused_expire(a, now_ns);
+    if (a->paused_until_ns && a->paused_until_ns <= now_ns) resume_accepting(a);
+}
+
+static void *acceptor_run(void *argument)
+{
+    struct acceptor *a = argument;
+    while (!atomic_load(&a->stop)) acceptor_turn(a);
+    /* Who has connected before the port closes is served. */
+    for (int d = 0; d < a->door_count; d++)
+        while (door_accept(a, &a->doors[d], ACCEPTOR_BATCH)) continue;
+    return NULL;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+void acceptor_init(struct acceptor *a)
+{
+    *a = (struct acceptor){.epoll_fd = -1, .wake_fd = -1};
+    for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) a->refused[i].fd = -1;
+}
+
+static bool door_open(struct acceptor *a, int d, const struct door_config *config)
+{
+    struct door *door = &a->doors[d];
+    *door = (struct door){.config = *config};
+    door->free = calloc(config->slot_count, sizeof door->free[0]);
+    door->open = calloc((size_t)config->loop_count, sizeof door->open[0]);
+    if (!door->free || !door->open) return false;
+    /* The lowest on top: slots that were never used stay untouched memory. */
+    for (uint32_t i = 0; i < config->slot_count; i++)
+        door->free[i] = config->slot_first + config->slot_count - 1 - i;
+    door->free_count = config->slot_count;
+    return watch(a, EPOLL_CTL_ADD, config->listen_fd, EPOLLIN, (uint64_t)d) == 0;
+}
+
+enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
+                            struct conn *conns, struct signal_writer *writer, struct err *e)
+{
+    acceptor_init(a);
+    a->writer = writer;
+    a->conns = conns;
+    a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    a->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool opened = a->epoll_fd >= 0 && a->wake_fd >= 0 &&
+                  watch(a, EPOLL_CTL_ADD, a->wake_fd, EPOLLIN, EVENT_WAKE) == 0;
+    for (int d = 0; opened && d < door_count; d++) opened = door_open(a, d, &doors[d]);
+    if (opened) {
+        a->door_count = door_count;
+        return ERR_OK;
+    }
+    enum err_code code = err_set_sys(e, ERR_SYSTEM, errno, "cannot prepare to accept connections");
+    acceptor_close(a);
+    return code;
+}
+
+enum err_code acceptor_start(struct acceptor *a, struct err *e)
+{
+    int error = pthread_create(&a->thread, NULL, acceptor_run, a);
+    if (error) return err_set_sys(e, ERR_SYSTEM, error, "cannot start the acceptor");
+    a->started = true;
+    pthread_setname_np(a->thread, "acceptor");
+    return ERR_OK;
+}
+
+void acceptor_close(struct acceptor *a)
+{
+    if (a->started) {
+        uint64_t one = 1;
+        atomic_store(&a->stop, true);
+        ssize_t written = write(a->wake_fd, &one, sizeof one);
+        (void)written;
+        pthread_join(a->thread, NULL);
+    }
+    for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) refused_close(a, i);
+    for (int d = 0; d < ACCEPTOR_DOORS_MAX; d++) {
+        if (d < a->door_count) close(a->doors[d].config.listen_fd);
+        free(a->doors[d].free);
+        free(a->doors[d].open);
+    }
+    if (a->epoll_fd >= 0) close(a->epoll_fd);
+    if (a->wake_fd >= 0) close(a->wake_fd);
+    acceptor_init(a);
+}

@@ -1,0 +1,77 @@
+/* acceptor: one thread that accepts for both ports, and gives each connection to the loop that has
+ * the fewest. docs/decisions/0005-one-acceptor.md.
+ *
+ * What it cannot accept it does not spin on: where the system is out of descriptors or memory,
+ * accepting pauses for a moment. Where a port has as many connections as it may have, a further one
+ * is told so (503, Retry-After) and closed.
+ *
+ * Threads: acceptor_open and acceptor_close on one; the rest runs on the acceptor's own.
+ * Ownership: the loops and connection slots are the server's; listening sockets become the
+ * acceptor's when acceptor_open succeeds. */
+#ifndef INTERLUDE_SERVE_ACCEPTOR_H
+#define INTERLUDE_SERVE_ACCEPTOR_H
+
+#include "serve/loop.h"
+
+#include <pthread.h>
+
+enum {
+    ACCEPTOR_DOORS_MAX = 2,
+    ACCEPTOR_REFUSED_MAX = 64, /* of those told 503 that may linger at a time */
+    ACCEPTOR_PAUSE_MS = 100,
+    ACCEPTOR_TURN_MS = 50, /* where something is to be waited for */
+    ACCEPTOR_LINGER_MS = 1000,
+    ACCEPTOR_BATCH = 64,
+};
+
+/* A port, the loops behind it, and its share of the slots. */
+struct door_config {
+    int listen_fd;
+    struct loop **loops;
+    int loop_count;
+    uint32_t slot_first, slot_count;
+    bool counted; /* its connections are those of the metrics */
+};
+
+struct door {
+    struct door_config config;
+    uint32_t *free; /* a stack of slots */
+    uint32_t free_count;
+    uint32_t *open; /* by loop: handed in and not given back */
+    unsigned next;  /* where the search for the fewest starts, so that ties go round */
+};
+
+struct refused {
+    int fd; /* -1: none */
+    uint64_t until_ns;
+};
+
+struct acceptor {
+    struct signal_writer *writer;
+    struct conn *conns;
+    int epoll_fd, wake_fd;
+    int door_count;
+    struct door doors[ACCEPTOR_DOORS_MAX];
+    struct refused refused[ACCEPTOR_REFUSED_MAX];
+    int refused_count, refused_next;
+    uint64_t paused_until_ns; /* 0: accepting */
+    pthread_t thread;
+    bool started;
+    _Atomic bool stop;
+};
+
+/* One that was never opened, and may be closed. */
+void acceptor_init(struct acceptor *a);
+
+/* Makes everything that can fail; acceptor_start then accepts. On failure the sockets stay the
+ * caller's. */
+enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
+                            struct conn *conns, struct signal_writer *writer,
+                            struct err *e) MUST_CHECK;
+
+enum err_code acceptor_start(struct acceptor *a, struct err *e) MUST_CHECK;
+
+/* Accepts what has already come, closes the listening sockets and ends the thread. Idempotent. */
+void acceptor_close(struct acceptor *a);
+
+#endif

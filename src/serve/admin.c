@@ -1,0 +1,327 @@
+#include "serve/admin.h"
+
+#include "base/clock.h"
+#include "serve/admin_page.h"
+#include "serve/listen.h"
+#include "wire/json_write.h"
+
+#include <stdlib.h>
+
+#define JSON_TYPE "application/json"
+#define TEXT_TYPE "text/plain; charset=utf-8"
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+struct answer {
+    size_t begin, mark, body_at;
+};
+
+static struct answer answer_begin(struct exchange *x, int status, const char *content_type)
+{
+    x->status = x->head.status = status;
+    x->head.content_type = content_type;
+    size_t begin = x->out->len, mark = http_head_begin(x->out, &x->head);
+    return (struct answer){begin, mark, x->out->len};
+}
+
+static void answer_problem(struct exchange *x, const struct err *e)
+{
+    x->status = err_status(e->code);
+    http_write_problem(x->out, e, &x->head, x->head_only);
+}
+
+static void answer_end(struct exchange *x, struct answer a)
+{
+    if (x->out->full) {
+        x->out->len = a.begin;
+        x->out->full = false;
+        struct err e;
+        err_set(&e, ERR_INTERNAL, "the answer is longer than answers can be");
+        answer_problem(x, &e);
+        return;
+    }
+    http_head_end(x->out, a.mark);
+    if (x->head_only) x->out->len = a.body_at;
+}
+
+static void answer_with(struct exchange *x, int status, const char *content_type, struct span body)
+{
+    struct answer a = answer_begin(x, status, content_type);
+    buf_span(x->out, body);
+    answer_end(x, a);
+}
+
+static void put_member(struct buf *b, const char *key, struct span text)
+{
+    json_write_key(b, span_of(key));
+    json_write_string(b, text);
+}
+
+/* ---- is it well --------------------------------------------------------------------------------
+ */
+
+static uint64_t age_s(uint64_t then_ns, uint64_t now_ns)
+{
+    return then_ns < now_ns ? (now_ns - then_ns) / 1000000000u : 0;
+}
+
+static void serve_healthz(struct admin *a, struct exchange *x)
+{
+    char memory[128];
+    struct buf b = buf_of(memory, sizeof memory);
+    uint64_t now_ns = clock_mono_ns();
+    for (int i = 0; i < a->config.worker_count && !b.len; i++) {
+        uint64_t then_ns =
+            atomic_load_explicit(&a->config.workers[i]->turned_ns, memory_order_relaxed);
+        if (age_s(then_ns, now_ns) >= ADMIN_STALL_S)
+            buf_format(&b, "worker %d has not turned for %llu s\n", i,
+                       (unsigned long long)age_s(then_ns, now_ns));
+    }
+    uint64_t scribe_s = age_s(signals_scribe_turned_ns(a->config.signals), now_ns);
+    if (!b.len && scribe_s >= ADMIN_STALL_S)
+        buf_format(&b, "the scribe has not turned for %llu s: is the log's sink stuck?\n",
+                   (unsigned long long)scribe_s);
+    if (b.len)
+        answer_with(x, 503, TEXT_TYPE, buf_text(&b));
+    else
+        answer_with(x, 200, TEXT_TYPE, SPAN("ok\n"));
+}
+
+static void serve_readyz(struct admin *a, struct exchange *x)
+{
+    if (atomic_load(a->config.ready))
+        answer_with(x, 200, TEXT_TYPE, SPAN("ready\n"));
+    else
+        answer_with(x, 503, TEXT_TYPE, SPAN("draining\n"));
+}
+
+/* ---- what does it do ---------------------------------------------------------------------------
+ */
+
+static void serve_metrics(struct admin *a, struct exchange *x)
+{
+    uint64_t now_ns = clock_mono_ns(), lag_ns = 0, open = 0;
+    for (int i = 0; i < a->config.worker_count; i++) {
+        struct loop *l = a->config.workers[i];
+        uint64_t ns = loop_lag_ns(l, now_ns);
+        if (ns > lag_ns) lag_ns = ns;
+        open += atomic_load_explicit(&l->open_seen, memory_order_relaxed);
+    }
+    signals_gauge_set(a->config.signals, GAUGE_CONNECTIONS, (double)open);
+    signals_gauge_set(a->config.signals, GAUGE_LOOP_LAG_SECONDS, (double)lag_ns / 1e9);
+
+    bool openmetrics = x->reader->accept_openmetrics;
+    struct buf text = {0};
+    signals_render_metrics(a->config.signals,
+                           openmetrics ? METRICS_OPENMETRICS : METRICS_PROMETHEUS, &text);
+    answer_with(x, 200, openmetrics ? METRICS_OPENMETRICS_TYPE : METRICS_PROMETHEUS_TYPE,
+                buf_text(&text));
+    free(text.data);
+}
+
+static void serve_plan(struct admin *a, struct exchange *x)
+{
+    const struct plan *plan = a->served->plan;
+    size_t cap = 4 * PLAN_BYTES_MAX;
+    char *memory = malloc(cap);
+    INVARIANT(memory != NULL);
+    struct buf text = buf_of(memory, cap);
+    plan_print(&text, plan);
+    INVARIANT(!text.full);
+
+    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    buf_char(x->out, '{');
+    put_member(x->out, "version", plan->version);
+    put_member(x->out, "fingerprint", span_of(plan->fingerprint));
+    put_member(x->out, "plan", buf_text(&text));
+    buf_lit(x->out, "}\n");
+    answer_end(x, answer);
+    free(memory);
+}
+
+static void serve_signals(struct admin *a, struct exchange *x)
+{
+    struct buf text = {0};
+    signals_render_list(a->config.signals, &text);
+    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    buf_lit(x->out, "{\"signals\":");
+    buf_span(x->out, buf_text(&text));
+    buf_lit(x->out, "}\n");
+    answer_end(x, answer);
+    free(text.data);
+}
+
+static void serve_explain(struct admin *a, struct exchange *x)
+{
+    a->explain.plan = a->served->plan;
+    a->explain.cells = a->served->cells;
+    a->explain.wall_us = x->wall_us;
+    x->status = request_serve(&a->explain, x->body, &x->head, x->out).status;
+}
+
+/* ---- change the plan ---------------------------------------------------------------------------
+ */
+
+static void put_errors(struct buf *b, const struct plan_errors *errors)
+{
+    json_write_key(b, SPAN("errors"));
+    buf_char(b, '[');
+    for (int i = 0; i < errors->count; i++) {
+        const struct err *e = &errors->errors[i];
+        if (i) buf_char(b, ',');
+        buf_char(b, '{');
+        if (e->line) {
+            json_write_key(b, SPAN("line"));
+            buf_u64(b, e->line);
+            json_write_key(b, SPAN("column"));
+            buf_u64(b, e->column);
+        }
+        put_member(b, "message", span_of(e->text));
+        buf_char(b, '}');
+    }
+    buf_char(b, ']');
+}
+
+static void answer_refused(struct exchange *x, const struct reload_outcome *outcome)
+{
+    struct err e;
+    int count = outcome->errors.count + outcome->errors.more;
+    if (count == 1)
+        err_set(&e, outcome->code, "%s", outcome->errors.errors[0].text);
+    else
+        err_set(&e, outcome->code, "the plan has %d errors; the one before is served on", count);
+    struct answer answer = answer_begin(x, err_status(e.code), "application/problem+json");
+    http_write_problem_body(x->out, &e);
+    if (!x->out->full) x->out->len--; /* its closing brace: one member more */
+    put_errors(x->out, &outcome->errors);
+    buf_char(x->out, '}');
+    answer_end(x, answer);
+}
+
+static void answer_reloaded(struct exchange *x, const struct reload_outcome *outcome)
+{
+    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    buf_char(x->out, '{');
+    json_write_key(x->out, SPAN("changed"));
+    buf_span(x->out, outcome->changed ? SPAN("true") : SPAN("false"));
+    put_member(x->out, "version", span_of(outcome->version));
+    put_member(x->out, "fingerprint", span_of(outcome->fingerprint));
+    json_write_key(x->out, SPAN("not_applied"));
+    buf_char(x->out, '[');
+    bool first = true;
+    for (int i = 0; reload_not_applied_name(i); i++) {
+        if (!(outcome->not_applied >> i & 1)) continue;
+        if (!first) buf_char(x->out, ',');
+        first = false;
+        json_write_string(x->out, span_of(reload_not_applied_name(i)));
+    }
+    buf_lit(x->out, "]}\n");
+    answer_end(x, answer);
+}
+
+static void serve_reload(struct admin *a, struct exchange *x)
+{
+    /* A reload waits until nobody holds the old plan: so we must not. */
+    plan_live_leave(a->config.live, a->config.reader);
+    reload_run(a->config.reload, a->config.writer, &a->outcome);
+    a->served = plan_live_enter(a->config.live, a->config.reader);
+    if (a->outcome.code)
+        answer_refused(x, &a->outcome);
+    else
+        answer_reloaded(x, &a->outcome);
+}
+
+/* ---- the service -------------------------------------------------------------------------------
+ */
+
+/* An Origin is sent by browsers: then the page that asks must be our own. */
+static bool origin_is(struct span origin, struct span host)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        size_t len = strlen(schemes[i]);
+        if (origin.len > len && memcmp(origin.data, schemes[i], len) == 0 &&
+            span_equal((struct span){origin.data + len, origin.len - len}, host))
+            return true;
+    }
+    return false;
+}
+
+static enum err_code guard(const struct exchange *x, struct err *e)
+{
+    struct span host = http_text(x->bytes, x->reader->host);
+    struct span origin = http_text(x->bytes, x->reader->origin);
+    if (!listen_host_is_ours(host, x->fd))
+        return err_set(e, ERR_FORBIDDEN,
+                       "the Host has to be localhost or an address that this port listens on");
+    if (origin.len && !origin_is(origin, host))
+        return err_set(e, ERR_FORBIDDEN, "a page of another origin may not ask this");
+    return ERR_OK;
+}
+
+static void admin_answer(struct service *service, struct exchange *x)
+{
+    struct admin *a = (struct admin *)service;
+    struct err e;
+    if (x->route->guarded && guard(x, &e) != ERR_OK) {
+        answer_problem(x, &e);
+        return;
+    }
+    switch (x->route->id) {
+    case ROUTE_HEALTHZ:
+        serve_healthz(a, x);
+        break;
+    case ROUTE_READYZ:
+        serve_readyz(a, x);
+        break;
+    case ROUTE_METRICS:
+        serve_metrics(a, x);
+        break;
+    case ROUTE_PLAN:
+        serve_plan(a, x);
+        break;
+    case ROUTE_SIGNALS:
+        serve_signals(a, x);
+        break;
+    case ROUTE_EXPLAIN:
+        serve_explain(a, x);
+        break;
+    case ROUTE_RELOAD:
+        serve_reload(a, x);
+        break;
+    case ROUTE_HOME:
+        x->head.extra = ADMIN_PAGE_FIELDS;
+        answer_with(x, 200, "text/html; charset=utf-8", admin_page);
+        break;
+    case ROUTE_DECIDE:
+        INVARIANT(!"decisions have another port");
+    }
+}
+
+static void admin_turn_begin(struct service *service)
+{
+    struct admin *a = (struct admin *)service;
+    a->served = plan_live_enter(a->config.live, a->config.reader);
+}
+
+static void admin_turn_end(struct service *service)
+{
+    struct admin *a = (struct admin *)service;
+    plan_live_leave(a->config.live, a->config.reader);
+}
+
+void admin_init(struct admin *a, const struct admin_config *config)
+{
+    a->service = (struct service){
+        .routes = &route_operations,
+        .answer_bytes_max = ADMIN_ANSWER_BYTES_MAX,
+        .turn_begin = admin_turn_begin,
+        .turn_end = admin_turn_end,
+        .answer = admin_answer,
+    };
+    a->config = *config;
+    a->explain.writer = NULL;
+    a->explain.explain = true;
+    request_id_init(&a->explain.ids);
+}

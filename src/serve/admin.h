@@ -1,0 +1,42 @@
+/* admin: the service of the operations port: is it well, what does it do, and change the plan.
+ *
+ * It has a loop and a thread of its own, and may allocate: nothing it does makes a decision wait.
+ * Threads: an admin belongs to its loop's. Ownership: the caller's struct; it refers to the
+ * server's parts, which outlive it. */
+#ifndef INTERLUDE_SERVE_ADMIN_H
+#define INTERLUDE_SERVE_ADMIN_H
+
+#include "serve/loop.h"
+#include "serve/plan_live.h"
+#include "serve/reload.h"
+#include "serve/request_serve.h"
+
+enum {
+    ADMIN_CONNECTIONS_MAX = 64,
+    ADMIN_ANSWER_BYTES_MAX = 16 * 1024 * 1024,
+    ADMIN_POOL_BYTES_MAX = 64 * 1024 * 1024,
+    ADMIN_STALL_S = 5, /* a loop that has not turned for so long is not well */
+};
+
+struct admin_config {
+    struct plan_live *live;
+    int reader;
+    struct reload *reload;
+    struct signals *signals;
+    struct signal_writer *writer;
+    struct loop **workers;
+    int worker_count;
+    const _Atomic bool *ready;
+};
+
+struct admin {
+    struct service service; /* first: the loop knows it by that */
+    struct admin_config config;
+    const struct plan_served *served; /* pinned for the turn */
+    struct request_context explain;
+    struct reload_outcome outcome;
+};
+
+void admin_init(struct admin *a, const struct admin_config *config);
+
+#endif

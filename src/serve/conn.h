@@ -1,0 +1,74 @@
+/* conn: one connection, from its first byte to its last, as HTTP/1.1 has it.
+ *
+ * Requests are answered in order; those that arrive together are answered with one send. While an
+ * answer is not taken by the peer, nothing more is read from it. Every wait has a limit for the
+ * whole of what is waited for. After an error the connection goes on only where it is certain where
+ * the next request begins; else the answer is sent, our side is shut, and what the peer still sends
+ * is thrown away for a while, so that the answer is not lost with it (RFC 9112, 9.6). Nothing of a
+ * body that was not read is ever taken for a request.
+ *
+ * Threads: a connection belongs to its loop's. Ownership: slots are the server's; an open one owns
+ * its descriptor and its buffers. */
+#ifndef INTERLUDE_SERVE_CONN_H
+#define INTERLUDE_SERVE_CONN_H
+
+#include "serve/deadline.h"
+#include "serve/pool.h"
+#include "serve/route.h"
+#include "wire/http_read.h"
+
+struct loop;
+
+enum {
+    CONN_LINGER_MS = 2000,
+    CONN_LINGER_BYTES_MAX = 8 * 1024 * 1024,
+};
+
+enum conn_state {
+    CONN_CLOSED,
+    CONN_READING,
+    CONN_SENDING,  /* an answer waits to be taken; nothing is read */
+    CONN_LINGERING /* our side is shut; what comes is thrown away */
+};
+
+/* An answer that is not sent yet, and whose duration is to be counted. */
+struct conn_answered {
+    uint64_t plan; /* service->plan_tag */
+    uint64_t seen_ns;
+    int variant;
+};
+
+struct conn {
+    struct deadline deadline; /* first: what is due is the connection */
+    int fd;                   /* set by the acceptor before it hands the slot over */
+    uint32_t slot;
+    enum conn_state state;
+    bool in_body;    /* the head of the next request has been read */
+    bool refused;    /* its head alone shows an error, to be told when the body has been read */
+    bool last;       /* nothing is read after what has been answered */
+    bool peer_ended; /* the peer has shut its side */
+    uint32_t linger_left;
+    struct http_reader reader;
+    const struct route *route; /* valid where in_body and not refused */
+
+    struct pool_buf in; /* what has come of a request that is not whole, or not yet looked at */
+    size_t in_len;
+    struct pool_buf out; /* out.data[out_at..out_len) is not sent yet */
+    size_t out_at, out_len;
+    int answered_count; /* struct conn_answered behind out_len, aligned */
+    struct conn *next_closed;
+};
+
+/* Takes over an accepted socket: c->fd and c->slot are set, the rest is not. */
+void conn_open(struct loop *l, struct conn *c);
+
+/* What epoll saw. */
+void conn_event(struct loop *l, struct conn *c);
+
+/* Its deadline has passed. */
+void conn_expire(struct loop *l, struct conn *c);
+
+/* At once. The struct stays readable until the end of the turn. */
+void conn_close(struct loop *l, struct conn *c);
+
+#endif

@@ -1,0 +1,52 @@
+/* deadline: what must be over by when, for every connection of a loop.
+ *
+ * A connection waits for one thing at a time, and each kind of waiting has one limit. So a list a
+ * kind, appended at its end, is sorted by itself: arming is O(1), the nearest deadline is the first
+ * of a few heads, and nothing is looked at that is not due.
+ * Threads: those of the loop. Ownership: links are embedded in what waits. */
+#ifndef INTERLUDE_SERVE_DEADLINE_H
+#define INTERLUDE_SERVE_DEADLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum deadline_kind {
+    DEADLINE_IDLE,   /* no byte of a request yet */
+    DEADLINE_HEAD,   /* a request's head, from its first byte */
+    DEADLINE_BODY,   /* its body, from the end of the head */
+    DEADLINE_ANSWER, /* the peer takes the answer */
+    DEADLINE_LINGER, /* the peer closes after our last word */
+    DEADLINE_COUNT,
+    DEADLINE_NONE = DEADLINE_COUNT,
+};
+
+struct deadline {
+    struct deadline *before, *after;
+    uint64_t at_ns;
+    enum deadline_kind kind; /* DEADLINE_NONE: in no list */
+};
+
+struct deadlines {
+    struct deadline lists[DEADLINE_COUNT]; /* heads of rings */
+    uint64_t timeout_ns[DEADLINE_COUNT];
+};
+
+void deadlines_init(struct deadlines *d, const uint64_t timeout_ns[DEADLINE_COUNT]);
+
+/* Leaves the list it is in. */
+void deadline_disarm(struct deadline *one);
+
+/* Due `timeout_ns[kind]` after `now_ns`, which must not go back between calls. */
+void deadline_arm(struct deadlines *d, struct deadline *one, enum deadline_kind kind,
+                  uint64_t now_ns);
+
+/* One that is due, still in its list; NULL if none is. */
+struct deadline *deadline_find_due(struct deadlines *d, uint64_t now_ns);
+
+/* The first of a kind; NULL if there is none. */
+struct deadline *deadline_find_first(struct deadlines *d, enum deadline_kind kind);
+
+/* When the nearest is due; UINT64_MAX: none is armed. */
+uint64_t deadline_next_ns(const struct deadlines *d);
+
+#endif

@@ -1,0 +1,159 @@
+#include "serve/listen.h"
+
+#include "base/buf.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { LISTEN_BACKLOG = 4096, HOST_BYTES_MAX = 255 };
+
+/* The host without brackets, and the port; false if the text is not HOST:PORT. */
+static bool split(struct span where, struct span *host, struct span *port)
+{
+    size_t colon = where.len;
+    while (colon > 0 && where.data[colon - 1] != ':') colon--;
+    if (colon < 2 || colon == where.len) return false;
+    *host = (struct span){where.data, colon - 1};
+    *port = (struct span){where.data + colon, where.len - colon};
+    if (host->data[0] == '[') {
+        if (host->len < 3 || host->data[host->len - 1] != ']') return false;
+        *host = (struct span){host->data + 1, host->len - 2};
+    } else if (memchr(host->data, ':', host->len)) {
+        return false;
+    }
+    if (port->len > 5 || host->len > HOST_BYTES_MAX) return false;
+    unsigned number = 0;
+    for (size_t i = 0; i < port->len; i++) {
+        if (port->data[i] < '0' || port->data[i] > '9') return false;
+        number = number * 10 + (unsigned)(port->data[i] - '0');
+    }
+    return number <= 65535;
+}
+
+static void address_write(const struct sockaddr_storage *a, char text[ADDRESS_TEXT_MAX])
+{
+    char host[INET6_ADDRSTRLEN];
+    text[0] = '\0';
+    if (a->ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)a;
+        if (inet_ntop(AF_INET, &in->sin_addr, host, sizeof host))
+            snprintf(text, ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(in->sin_port));
+    } else if (a->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *)a;
+        if (inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof host))
+            snprintf(text, ADDRESS_TEXT_MAX, "[%s]:%u", host, ntohs(in->sin6_port));
+    }
+}
+
+void listen_address_write(int fd, char text[ADDRESS_TEXT_MAX])
+{
+    struct sockaddr_storage a = {0};
+    socklen_t len = sizeof a;
+    text[0] = '\0';
+    if (getsockname(fd, (struct sockaddr *)&a, &len) == 0) address_write(&a, text);
+}
+
+static enum err_code refused(struct span where, int error, struct err *e)
+{
+    int len = (int)where.len;
+    switch (error) {
+    case EADDRINUSE:
+        return err_set(e, ERR_SYSTEM,
+                       "%.*s is in use by another program: stop it, or choose another port", len,
+                       where.data);
+    case EADDRNOTAVAIL:
+        return err_set(e, ERR_SYSTEM,
+                       "%.*s is not an address of this machine: 0.0.0.0 listens on all it has", len,
+                       where.data);
+    case EACCES:
+        return err_set(e, ERR_SYSTEM,
+                       "%.*s may not be listened on by this user: choose a port from 1024 on", len,
+                       where.data);
+    default:
+        return err_set_sys(e, ERR_SYSTEM, error, "cannot listen on %.*s", len, where.data);
+    }
+}
+
+static int socket_listening(const struct addrinfo *a)
+{
+    int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0) return -1;
+    int on = 1;
+    /* So that a restart does not have to wait for the last connections' TIME_WAIT. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX], struct err *e)
+{
+    struct span host, port;
+    char host_text[HOST_BYTES_MAX + 1], port_text[6];
+    if (!split(where, &host, &port))
+        return err_set(e, ERR_USAGE,
+                       "`%.*s` is no address to listen on: HOST:PORT was expected, such as "
+                       "127.0.0.1:7070 or [::1]:7070",
+                       (int)where.len, where.data);
+    snprintf(host_text, sizeof host_text, "%.*s", (int)host.len, host.data);
+    snprintf(port_text, sizeof port_text, "%.*s", (int)port.len, port.data);
+
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found;
+    int failed = getaddrinfo(host_text, port_text, &hints, &found);
+    if (failed)
+        return err_set(e, ERR_USAGE, "cannot listen on %.*s: the host %s: %s", (int)where.len,
+                       where.data, host_text, gai_strerror(failed));
+    int opened = socket_listening(found), error = errno;
+    freeaddrinfo(found);
+    if (opened < 0) return refused(where, error, e);
+    *fd = opened;
+    listen_address_write(opened, bound);
+    return ERR_OK;
+}
+
+/* Without the port and the brackets. */
+static struct span host_name(struct span host)
+{
+    if (host.len && host.data[0] == '[') {
+        const char *end = memchr(host.data, ']', host.len);
+        if (end) return (struct span){host.data + 1, (size_t)(end - host.data) - 1};
+    }
+    const char *colon = host.len ? memchr(host.data, ':', host.len) : NULL;
+    if (colon) host.len = (size_t)(colon - host.data);
+    return host;
+}
+
+bool listen_host_is_ours(struct span host, int fd)
+{
+    char name[INET6_ADDRSTRLEN];
+    host = host_name(host);
+    if (host.len == 0 || host.len >= sizeof name) return false;
+    memcpy(name, host.data, host.len);
+    name[host.len] = '\0';
+    if (strcasecmp(name, "localhost") == 0) return true;
+
+    struct in_addr v4;
+    struct in6_addr v6;
+    bool is_v4 = inet_pton(AF_INET, name, &v4) == 1;
+    bool is_v6 = !is_v4 && inet_pton(AF_INET6, name, &v6) == 1;
+    if (is_v4 && (ntohl(v4.s_addr) >> 24) == 127) return true;
+    if (is_v6 && IN6_IS_ADDR_LOOPBACK(&v6)) return true;
+
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof own;
+    if (getsockname(fd, (struct sockaddr *)&own, &len) < 0) return false;
+    if (own.ss_family == AF_INET)
+        return is_v4 && ((struct sockaddr_in *)&own)->sin_addr.s_addr == v4.s_addr;
+    const struct in6_addr *at = &((struct sockaddr_in6 *)&own)->sin6_addr;
+    if (is_v6) return IN6_ARE_ADDR_EQUAL(at, &v6);
+    return is_v4 && IN6_IS_ADDR_V4MAPPED(at) && memcmp(&at->s6_addr[12], &v4, 4) == 0;
+}

@@ -1,0 +1,30 @@
+/* listen: addresses as people write them, and sockets that listen there. Not on the request path.
+ */
+#ifndef INTERLUDE_SERVE_LISTEN_H
+#define INTERLUDE_SERVE_LISTEN_H
+
+#include "base/err.h"
+#include "base/span.h"
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+/* "[ADDRESS]:65535" and a NUL. */
+enum { ADDRESS_TEXT_MAX = 64 };
+
+/* A socket that listens at `where`, HOST:PORT (an IPv6 address in brackets; port 0: any that is
+ * free), not blocking. On success *fd is the caller's, and `bound` says where it listens in truth.
+ * ERR_USAGE: `where` is no address; ERR_SYSTEM: it cannot be had, and what to do about it. */
+enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX],
+                          struct err *e) MUST_CHECK;
+
+/* HOST:PORT of a socket's own end, "" if it has none. */
+void listen_address_write(int fd, char text[ADDRESS_TEXT_MAX]);
+
+/* True where `host`, a Host field, is a name by which only this machine itself or somebody who
+ * knows its address can call us: a loopback name or address, or the address that `fd`, an accepted
+ * connection, arrived at. Ports are not compared: they get mapped. */
+bool listen_host_is_ours(struct span host, int fd);
+
+#endif

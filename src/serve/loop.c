@@ -1,0 +1,171 @@
+#include "serve/loop.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum err_code loop_open(struct loop *l, const struct loop_config *config, struct err *e)
+{
+    *l = (struct loop){.service = config->service,
+                       .conns = config->conns,
+                       .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+                       .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    atomic_init(&l->turned_ns, clock_mono_ns());
+    pool_init(&l->pool, config->pool_bytes_max);
+    deadlines_init(&l->deadlines, config->timeout_ns);
+    /* Room for two answers, so that pipelined ones can go out together. What is not touched costs
+     * nothing. */
+    l->out_bytes = 2 * config->service->answer_bytes_max;
+    l->in = malloc(LOOP_IN_BYTES);
+    l->out = buf_of(malloc(l->out_bytes), l->out_bytes);
+    bool room = handoff_init(&l->arrived, config->conn_count);
+    room = handoff_init(&l->freed, config->conn_count) && room;
+
+    struct epoll_event wake = {.events = EPOLLIN};
+    enum err_code code = ERR_OK;
+    if (!room || !l->in || !l->out.data)
+        code = err_set(e, ERR_SYSTEM, "there is not enough memory for the connections");
+    else if (l->epoll_fd < 0 || l->wake_fd < 0 ||
+             epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->wake_fd, &wake) < 0)
+        code = err_set_sys(e, ERR_SYSTEM, errno, "cannot make an epoll");
+    if (code) loop_close(l);
+    return code;
+}
+
+void loop_close(struct loop *l)
+{
+    uint32_t slot;
+    while (l->arrived.items && handoff_take(&l->arrived, &slot)) conn_open(l, &l->conns[slot]);
+    for (int kind = 0; kind < DEADLINE_COUNT; kind++) {
+        struct deadline *first;
+        while ((first = deadline_find_first(&l->deadlines, (enum deadline_kind)kind)))
+            conn_close(l, (struct conn *)(void *)first);
+    }
+    pool_done(&l->pool);
+    handoff_done(&l->arrived);
+    handoff_done(&l->freed);
+    free(l->in);
+    free(l->out.data);
+    if (l->epoll_fd >= 0) close(l->epoll_fd);
+    if (l->wake_fd >= 0) close(l->wake_fd);
+}
+
+void loop_phase_set(struct loop *l, enum loop_phase phase)
+{
+    uint64_t one = 1;
+    atomic_store(&l->phase, (int)phase);
+    /* Can only fail where the counter is full: then the loop is woken already. */
+    ssize_t written = write(l->wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+/* ---- lag ---------------------------------------------------------------------------------------
+ */
+
+static void lag_note(struct loop *l, uint64_t turn_ns)
+{
+    uint64_t second = l->now_ns / 1000000000u;
+    int slot = (int)(second % (LOOP_LAG_SECONDS + 1));
+    if (atomic_load_explicit(&l->lag[slot].second, memory_order_relaxed) != second) {
+        atomic_store_explicit(&l->lag[slot].longest_ns, turn_ns, memory_order_relaxed);
+        atomic_store_explicit(&l->lag[slot].second, second, memory_order_relaxed);
+    } else if (atomic_load_explicit(&l->lag[slot].longest_ns, memory_order_relaxed) < turn_ns) {
+        atomic_store_explicit(&l->lag[slot].longest_ns, turn_ns, memory_order_relaxed);
+    }
+}
+
+uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns)
+{
+    uint64_t longest = 0, second = now_ns / 1000000000u;
+    for (int i = 0; i <= LOOP_LAG_SECONDS; i++) {
+        uint64_t then = atomic_load_explicit(&l->lag[i].second, memory_order_relaxed);
+        uint64_t ns = atomic_load_explicit(&l->lag[i].longest_ns, memory_order_relaxed);
+        if (then + LOOP_LAG_SECONDS >= second && ns > longest) longest = ns;
+    }
+    return longest;
+}
+
+/* ---- a turn ------------------------------------------------------------------------------------
+ */
+
+static int turn_wait_ms(const struct loop *l)
+{
+    uint64_t next_ns = deadline_next_ns(&l->deadlines), now_ns = l->last_ns;
+    uint64_t ms_max = l->phase_seen < LOOP_ENDING ? LOOP_TURN_MS : LOOP_TURN_ENDING_MS;
+    if (next_ns <= now_ns) return 0;
+    /* Rounded up: to wake before it is due would be to turn for nothing. */
+    uint64_t ms = (next_ns - now_ns + 999999) / 1000000;
+    return (int)(ms < ms_max ? ms : ms_max);
+}
+
+static void wake_read(struct loop *l)
+{
+    uint64_t count;
+    ssize_t got = read(l->wake_fd, &count, sizeof count);
+    (void)got;
+}
+
+static void take_arrived(struct loop *l)
+{
+    uint32_t slot;
+    while (handoff_take(&l->arrived, &slot)) conn_open(l, &l->conns[slot]);
+}
+
+static void give_back_closed(struct loop *l)
+{
+    while (l->closed) {
+        struct conn *c = l->closed;
+        l->closed = c->next_closed;
+        handoff_put(&l->freed, c->slot);
+    }
+}
+
+static void close_all(struct loop *l, enum deadline_kind kind)
+{
+    struct deadline *first;
+    while ((first = deadline_find_first(&l->deadlines, kind)))
+        conn_close(l, (struct conn *)(void *)first);
+}
+
+/* One turn. Returns false when it was the last one. */
+static bool loop_turn(struct loop *l)
+{
+    struct epoll_event events[LOOP_EVENTS_MAX];
+    /* Read before the wait: what had come when the phase changed is still served. */
+    l->phase_seen = (enum loop_phase)atomic_load(&l->phase);
+    int n = epoll_wait(l->epoll_fd, events, LOOP_EVENTS_MAX, turn_wait_ms(l));
+    l->now_ns = l->last_ns = clock_mono_ns();
+    l->wall_us = clock_wall_us();
+    atomic_store_explicit(&l->turned_ns, l->now_ns, memory_order_relaxed);
+    take_arrived(l);
+
+    if (n > 0) l->service->turn_begin(l->service);
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.ptr)
+            conn_event(l, events[i].data.ptr);
+        else
+            wake_read(l);
+    }
+    if (n > 0) l->service->turn_end(l->service);
+
+    struct deadline *due;
+    while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
+        conn_expire(l, (struct conn *)(void *)due);
+    if (l->phase_seen >= LOOP_ENDING && n < LOOP_EVENTS_MAX) close_all(l, DEADLINE_IDLE);
+    if (l->phase_seen == LOOP_ABANDON)
+        for (int kind = 0; kind < DEADLINE_COUNT; kind++) close_all(l, (enum deadline_kind)kind);
+    give_back_closed(l);
+    atomic_store_explicit(&l->open_seen, l->open, memory_order_relaxed);
+    lag_note(l, l->last_ns - l->now_ns);
+    return l->phase_seen < LOOP_ENDING || l->open > 0;
+}
+
+void loop_run(struct loop *l)
+{
+    while (loop_turn(l)) continue;
+    atomic_store(&l->ended, true);
+}

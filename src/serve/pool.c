@@ -1,0 +1,76 @@
+#include "serve/pool.h"
+
+#include <stdlib.h>
+
+struct pool_free {
+    struct pool_free *next;
+};
+
+static const size_t class_bytes[POOL_CLASSES] = {1024, 4096, 16 * 1024, 64 * 1024,
+                                                 POOL_BYTES_KEPT_MAX};
+
+void pool_init(struct pool *p, size_t bytes_max)
+{
+    *p = (struct pool){.bytes_max = bytes_max};
+}
+
+/* POOL_CLASSES: larger than what is kept. */
+static int class_of(size_t bytes)
+{
+    int c = 0;
+    while (c < POOL_CLASSES && class_bytes[c] < bytes) c++;
+    return c;
+}
+
+static void pool_trim(struct pool *p)
+{
+    for (int c = 0; c < POOL_CLASSES; c++) {
+        while (p->free[c]) {
+            struct pool_free *kept = p->free[c];
+            p->free[c] = kept->next;
+            free(kept);
+            p->bytes -= class_bytes[c];
+        }
+    }
+}
+
+bool pool_take(struct pool *p, size_t need, struct pool_buf *out)
+{
+    int c = class_of(need);
+    size_t cap = c < POOL_CLASSES ? class_bytes[c] : need;
+    if (c < POOL_CLASSES && p->free[c]) {
+        struct pool_free *kept = p->free[c];
+        p->free[c] = kept->next;
+        *out = (struct pool_buf){(char *)kept, cap};
+        return true;
+    }
+    /* Kept buffers of other sizes must not be what keeps this one from being had. */
+    if (cap > p->bytes_max - p->bytes) pool_trim(p);
+    if (cap > p->bytes_max - p->bytes) return false;
+    char *data = malloc(cap);
+    if (!data) return false;
+    p->bytes += cap;
+    *out = (struct pool_buf){data, cap};
+    return true;
+}
+
+void pool_give(struct pool *p, struct pool_buf *b)
+{
+    if (!b->data) return;
+    if (b->cap <= POOL_BYTES_KEPT_MAX) {
+        int c = class_of(b->cap);
+        struct pool_free *kept = (struct pool_free *)(void *)b->data;
+        kept->next = p->free[c];
+        p->free[c] = kept;
+    } else {
+        free(b->data);
+        p->bytes -= b->cap;
+    }
+    *b = (struct pool_buf){0};
+}
+
+void pool_done(struct pool *p)
+{
+    pool_trim(p);
+    INVARIANT(p->bytes == 0);
+}

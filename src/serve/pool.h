@@ -1,0 +1,44 @@
+/* pool: buffers for what a connection has to keep between two turns of its loop.
+ *
+ * That is rare: a request that came in pieces, or an answer that the peer does not read. What comes
+ * and goes within a turn uses the loop's own buffers, so an idle connection keeps nothing. Buffers
+ * come in a few sizes, are allocated on first need and kept for the next one; a pool never holds
+ * more than its limit, whatever the peers do.
+ *
+ * Threads: one pool a loop. Ownership: a buffer taken belongs to the connection until pool_give. */
+#ifndef INTERLUDE_SERVE_POOL_H
+#define INTERLUDE_SERVE_POOL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { POOL_CLASSES = 5, POOL_BYTES_KEPT_MAX = 128 * 1024 };
+
+struct pool_buf {
+    char *data; /* NULL: none */
+    size_t cap;
+};
+
+struct pool_free;
+
+struct pool {
+    struct pool_free *free[POOL_CLASSES];
+    size_t bytes, bytes_max; /* allocated: in use or kept */
+};
+
+void pool_init(struct pool *p, size_t bytes_max);
+
+/* At least `need` bytes, not cleared. Sizes over POOL_BYTES_KEPT_MAX are not kept when given back.
+ * False if the limit is reached or there is no memory; *out is then untouched. */
+bool pool_take(struct pool *p, size_t need, struct pool_buf *out) MUST_CHECK;
+
+/* Gives back what *b holds, if anything, and empties it. */
+void pool_give(struct pool *p, struct pool_buf *b);
+
+/* Frees what is kept. Buffers in use must have come back. */
+void pool_done(struct pool *p);
+
+#endif

@@ -1,0 +1,78 @@
+/* reload: the plan file read anew, and put in the place of the plan that is served.
+ *
+ * A reload changes nothing, or everything: the new plan is compiled aside, published with one
+ * pointer store, and once no loop can hold the old one any more that is freed. What only a start
+ * can apply (ports, threads, limits, the log's sink) stays as it was, and the outcome says so.
+ *
+ * A version that this process has served may not come back with other contents: answers and metrics
+ * of one version must be of one plan. A plan without a version takes its fingerprint for one, so
+ * that it cannot lie.
+ *
+ * Threads: reload_run may be called from any thread that is not between plan_live_enter and
+ * plan_live_leave; one reload runs at a time, others wait. It allocates and reads a file. */
+#ifndef INTERLUDE_SERVE_RELOAD_H
+#define INTERLUDE_SERVE_RELOAD_H
+
+#include "plan/plan_load.h"
+#include "serve/plan_live.h"
+
+#include <pthread.h>
+
+enum {
+    RELOAD_VERSIONS_MAX = 1024, /* remembered; beyond them the oldest is forgotten */
+    RELOAD_NOT_APPLIED_BYTES = 256,
+};
+
+/* What only a start applies: name in the plan. */
+#define RELOAD_AT_START(X)                       \
+    X(LISTEN, "server.listen")                   \
+    X(ADMIN, "server.admin")                     \
+    X(WORKERS, "server.workers")                 \
+    X(CONNECTIONS_MAX, "server.connections_max") \
+    X(TIMEOUTS, "server.*_timeout")              \
+    X(SINK, "log.sink")
+
+struct reload_version {
+    struct hash128 version, contents;
+};
+
+struct reload {
+    pthread_mutex_t lock;
+    struct plan_live *live;
+    struct signals *signals;
+    char *path; /* NULL: the built-in plan */
+    struct plan_server started;
+    char *started_listen, *started_admin, *started_file;
+    enum plan_log_sink started_sink;
+    uint64_t serial;
+    uint32_t version_count; /* ever remembered */
+    struct reload_version versions[RELOAD_VERSIONS_MAX];
+};
+
+struct reload_outcome {
+    enum err_code code; /* ERR_OK, ERR_PLAN_INVALID, ERR_VERSION_REUSED */
+    bool changed;
+    char version[NAME_BYTES_MAX + 1]; /* of the plan that is served now */
+    char fingerprint[13];
+    uint32_t not_applied;      /* bit per RELOAD_AT_START, in its order */
+    struct plan_errors errors; /* where code is not ERR_OK; at least one */
+};
+
+/* The first plan, which becomes `reload`'s to hand on, is `first`; it is published in `live`.
+ * `path` is copied. False if there is no memory. */
+bool reload_init(struct reload *r, struct plan_live *live, struct signals *signals,
+                 const char *path, struct plan *first, int readers) MUST_CHECK;
+
+/* Tells the outcome by `writer` too, which is the calling thread's. */
+void reload_run(struct reload *r, struct signal_writer *writer, struct reload_outcome *out);
+
+/* The drain of the plan that is served now. Any thread; waits for a reload that is running. */
+int64_t reload_drain_ms(struct reload *r);
+
+/* The name for bit `i`; NULL: there is none. */
+const char *reload_not_applied_name(int i);
+
+/* Frees the plan that is served. No loop may be running. */
+void reload_done(struct reload *r);
+
+#endif

@@ -1,0 +1,48 @@
+#include "serve/request_serve.h"
+
+#include "decide/reply.h"
+
+/* What the caller left out and the edge makes up: decide() itself knows no clock and no chance. */
+static int64_t request_stamp(struct request_context *x)
+{
+    struct request *request = &x->request;
+    if (!request->request_id.len) request->request_id = request_id_make(&x->ids, x->made_id);
+    request->explain |= x->explain;
+    return request->time_us != REQUEST_TIME_NONE ? request->time_us : x->wall_us;
+}
+
+static void request_reply(struct request_context *x, int64_t now_us, struct http_head *head,
+                          struct buf *out, struct err *e)
+{
+    size_t begin = out->len;
+    *head = (struct http_head){200, "application/json", head->close, head->keep_alive_1_0, NULL};
+    size_t mark = http_head_begin(out, head);
+    reply_write(out, x->plan, &x->request, &x->decision, now_us);
+    http_head_end(out, mark);
+    if (!out->full) return;
+    out->len = begin;
+    out->full = false;
+    err_set(e, ERR_INTERNAL, "the answer is longer than answers can be");
+}
+
+struct request_outcome request_serve(struct request_context *x, struct span body,
+                                     struct http_head *head, struct buf *out)
+{
+    struct request_outcome outcome = {200, -1};
+    struct err e;
+    e.code = request_read(x->plan, body, x->scratch, &x->request, &e);
+    if (!e.code) {
+        int64_t now_us = request_stamp(x);
+        decide(x->plan, &x->request, now_us, &x->decision);
+        request_reply(x, now_us, head, out, &e);
+    }
+    if (!e.code) {
+        outcome.variant = signal_decision_variant(x->plan, &x->decision);
+        if (x->writer)
+            signal_decision(x->writer, x->cells, x->plan, &x->request, &x->decision, x->wall_us);
+    } else {
+        outcome.status = err_status(e.code);
+        http_write_problem(out, &e, head, false);
+    }
+    return outcome;
+}

@@ -1,0 +1,398 @@
+#include "serve/server.h"
+
+#include "base/clock.h"
+#include "serve/acceptor.h"
+#include "serve/admin.h"
+#include "serve/cpus.h"
+#include "serve/listen.h"
+#include "serve/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    WORKER_POOLS_BYTES_MAX = 256 * 1024 * 1024, /* of all workers together */
+    DESCRIPTORS_BESIDE = 64,                    /* beside connections */
+    CONTROL_TURN_MS = 20,                       /* while something is to be waited for */
+    LOG_CLOSE_MS = 1000,
+    MS_NS = 1000000,
+};
+
+/* Threads that tell something: the workers, and these. */
+enum { WRITER_CONTROL, WRITER_ACCEPTOR, WRITER_ADMIN, WRITERS_BESIDE };
+
+enum stage { STAGE_SERVING, STAGE_DRAINING, STAGE_ENDING, STAGE_ABANDONED, STAGE_ENDED };
+
+struct loop_thread {
+    struct loop *loop; /* NULL: not opened */
+    pthread_t thread;
+    bool started;
+};
+
+struct server {
+    struct signals *signals;
+    struct signal_writer *writer;
+    struct plan_live live;
+    struct reload reload;
+    bool reloadable; /* `reload` is open */
+
+    struct conn *conns;
+    size_t conns_bytes;
+    int listen_fd, admin_fd; /* until the acceptor has them */
+    char listen[ADDRESS_TEXT_MAX], admin_listen[ADDRESS_TEXT_MAX];
+    struct acceptor acceptor;
+
+    int worker_count;
+    struct worker *workers;
+    struct loop_thread threads[SERVER_WORKERS_MAX];
+    struct loop *worker_loops[SERVER_WORKERS_MAX];
+    struct admin *admin;
+    struct loop_thread admin_thread;
+
+    _Atomic bool ready;
+    enum stage stage;
+    uint64_t drain_until_ns;
+    const char *stop_reason;
+};
+
+/* ---- start -------------------------------------------------------------------------------------
+ */
+
+static sigset_t handled_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
+    return set;
+}
+
+/* As many descriptors as the connections need, or as the system lets us have; where that is less,
+ * accepting pauses at the limit. */
+static void descriptors_raise(uint64_t connections)
+{
+    struct rlimit limit;
+    rlim_t need = (rlim_t)connections + DESCRIPTORS_BESIDE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need) return;
+    limit.rlim_cur = limit.rlim_max < need ? limit.rlim_max : need;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void *loop_thread_run(void *argument)
+{
+    loop_run(argument);
+    return NULL;
+}
+
+static enum err_code loop_thread_open(struct loop_thread *t, const struct loop_config *config,
+                                      struct err *e)
+{
+    struct loop *loop = aligned_alloc(_Alignof(struct loop), sizeof *loop);
+    if (!loop) return err_set(e, ERR_SYSTEM, "there is not enough memory for the threads");
+    enum err_code code = loop_open(loop, config, e);
+    if (code)
+        free(loop);
+    else
+        t->loop = loop;
+    return code;
+}
+
+static enum err_code loop_thread_start(struct loop_thread *t, const char *name, struct err *e)
+{
+    int error = pthread_create(&t->thread, NULL, loop_thread_run, t->loop);
+    if (error) return err_set_sys(e, ERR_SYSTEM, error, "cannot start the thread %s", name);
+    t->started = true;
+    pthread_setname_np(t->thread, name);
+    return ERR_OK;
+}
+
+static enum err_code signals_start(struct server *s, const struct server_config *config,
+                                   struct err *e)
+{
+    const struct plan *plan = config->plan;
+    const struct signals_config signals = {.writers = s->worker_count + WRITERS_BESIDE,
+                                           .log = &plan->log,
+                                           .program = config->program,
+                                           .commit = config->commit};
+    enum err_code code = signals_open(&signals, &s->signals, e);
+    if (code) return code;
+    s->writer = signals_writer(s->signals, s->worker_count + WRITER_CONTROL);
+    signals_gauge_set(s->signals, GAUGE_WORKERS, s->worker_count);
+    signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, plan->server.connections_max);
+    signal_server_started(s->writer, config->program, config->commit, plan, getpid());
+    return ERR_OK;
+}
+
+static void timeouts_of(const struct plan_server *server, uint64_t ns[DEADLINE_COUNT])
+{
+    ns[DEADLINE_IDLE] = (uint64_t)server->idle_timeout_ms * MS_NS;
+    ns[DEADLINE_HEAD] = (uint64_t)server->head_timeout_ms * MS_NS;
+    ns[DEADLINE_BODY] = (uint64_t)server->body_timeout_ms * MS_NS;
+    ns[DEADLINE_ANSWER] = (uint64_t)server->answer_timeout_ms * MS_NS;
+    ns[DEADLINE_LINGER] = (uint64_t)CONN_LINGER_MS * MS_NS;
+}
+
+/* The loops, with what they serve; none turns yet. */
+static enum err_code loops_open(struct server *s, const struct plan_server *plan, struct err *e)
+{
+    uint32_t connections = (uint32_t)plan->connections_max;
+    s->conns_bytes = (connections + ADMIN_CONNECTIONS_MAX) * sizeof(struct conn);
+    s->conns = mmap(NULL, s->conns_bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->conns == MAP_FAILED) s->conns = NULL;
+    s->workers = calloc((size_t)s->worker_count, sizeof s->workers[0]);
+    s->admin = calloc(1, sizeof *s->admin);
+    if (!s->conns || !s->workers || !s->admin)
+        return err_set(e, ERR_SYSTEM, "there is not enough memory for %u connections", connections);
+
+    struct loop_config config = {.conns = s->conns,
+                                 .conn_count = connections,
+                                 .pool_bytes_max =
+                                     (size_t)(WORKER_POOLS_BYTES_MAX / s->worker_count)};
+    timeouts_of(plan, config.timeout_ns);
+    for (int i = 0; i < s->worker_count; i++) {
+        worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i));
+        config.service = &s->workers[i].service;
+        enum err_code code = loop_thread_open(&s->threads[i], &config, e);
+        if (code) return code;
+        s->worker_loops[i] = s->threads[i].loop;
+    }
+
+    admin_init(s->admin, &(struct admin_config){
+                             .live = &s->live,
+                             .reader = s->worker_count,
+                             .reload = &s->reload,
+                             .signals = s->signals,
+                             .writer = signals_writer(s->signals, s->worker_count + WRITER_ADMIN),
+                             .workers = s->worker_loops,
+                             .worker_count = s->worker_count,
+                             .ready = &s->ready,
+                         });
+    config.service = &s->admin->service;
+    config.conn_count = ADMIN_CONNECTIONS_MAX;
+    config.pool_bytes_max = ADMIN_POOL_BYTES_MAX;
+    return loop_thread_open(&s->admin_thread, &config, e);
+}
+
+static enum err_code doors_open(struct server *s, const struct plan_server *plan, struct err *e)
+{
+    uint32_t connections = (uint32_t)plan->connections_max;
+    const struct door_config doors[] = {
+        {s->listen_fd, s->worker_loops, s->worker_count, 0, connections, true},
+        {s->admin_fd, &s->admin_thread.loop, 1, connections, ADMIN_CONNECTIONS_MAX, false},
+    };
+    enum err_code code =
+        acceptor_open(&s->acceptor, doors, 2, s->conns,
+                      signals_writer(s->signals, s->worker_count + WRITER_ACCEPTOR), e);
+    if (!code) s->listen_fd = s->admin_fd = -1;
+    return code;
+}
+
+static enum err_code threads_start(struct server *s, struct err *e)
+{
+    for (int i = 0; i < s->worker_count; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "worker-%d", i);
+        enum err_code code = loop_thread_start(&s->threads[i], name, e);
+        if (code) return code;
+    }
+    enum err_code code = loop_thread_start(&s->admin_thread, "operations", e);
+    return code ? code : acceptor_start(&s->acceptor, e);
+}
+
+static int workers_wanted(const struct server_config *config)
+{
+    int workers = config->workers ? config->workers : config->plan->server.workers;
+    return workers ? workers : cpus_allowed();
+}
+
+static enum err_code server_start(struct server *s, const struct server_config *config,
+                                  struct err *e)
+{
+    struct plan *plan = config->plan;
+    struct span listen = config->listen ? span_of(config->listen) : plan->server.listen;
+    struct span admin = config->admin ? span_of(config->admin) : plan->server.admin;
+    enum err_code code;
+    s->worker_count = workers_wanted(config);
+    if (s->worker_count > SERVER_WORKERS_MAX)
+        return err_set(e, ERR_USAGE, "%d workers: at most %d can be had", s->worker_count,
+                       SERVER_WORKERS_MAX);
+    descriptors_raise((uint64_t)plan->server.connections_max + ADMIN_CONNECTIONS_MAX);
+    if ((code = listen_open(listen, &s->listen_fd, s->listen, e))) return code;
+    if ((code = listen_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
+    if ((code = signals_start(s, config, e))) return code;
+    s->reloadable = true;
+    if (!reload_init(&s->reload, &s->live, s->signals, config->plan_path, plan,
+                     s->worker_count + 1))
+        return err_set(e, ERR_SYSTEM, "there is not enough memory for the plan");
+    if ((code = loops_open(s, &plan->server, e))) return code;
+    if ((code = doors_open(s, &plan->server, e))) return code;
+    atomic_store(&s->ready, true);
+    if ((code = threads_start(s, e))) return code;
+    signal_server_ready(s->writer, plan, span_of(s->listen), span_of(s->admin_listen),
+                        s->worker_count);
+    return ERR_OK;
+}
+
+struct server *server_open(const struct server_config *config, struct err *e)
+{
+    sigset_t set = handled_signals();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    struct server *s = aligned_alloc(_Alignof(struct server), sizeof *s);
+    INVARIANT(s != NULL);
+    *s = (struct server){.listen_fd = -1, .admin_fd = -1, .stop_reason = "error"};
+    acceptor_init(&s->acceptor);
+    if (server_start(s, config, e) == ERR_OK) return s;
+    if (!s->reloadable) plan_free(config->plan);
+    server_close(s);
+    return NULL;
+}
+
+const char *server_listen(const struct server *s)
+{
+    return s->listen;
+}
+const char *server_admin(const struct server *s)
+{
+    return s->admin_listen;
+}
+int server_workers(const struct server *s)
+{
+    return s->worker_count;
+}
+
+/* ---- run ---------------------------------------------------------------------------------------
+ */
+
+static void workers_phase_set(struct server *s, enum loop_phase phase)
+{
+    for (int i = 0; i < s->worker_count; i++) loop_phase_set(s->threads[i].loop, phase);
+}
+
+static void drain_begin(struct server *s)
+{
+    int64_t drain_ms = reload_drain_ms(&s->reload);
+    s->stage = STAGE_DRAINING;
+    s->drain_until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;
+    atomic_store(&s->ready, false);
+    signal_server_draining(s->writer, span_of(s->stop_reason), drain_ms);
+    workers_phase_set(s, LOOP_DRAINING);
+}
+
+/* The ports close, and the workers finish what has begun. */
+static void end_begin(struct server *s)
+{
+    s->stage = STAGE_ENDING;
+    atomic_store(&s->ready, false);
+    acceptor_close(&s->acceptor);
+    workers_phase_set(s, LOOP_ENDING);
+}
+
+static void stop_signal(struct server *s, const char *reason, bool at_once)
+{
+    switch (s->stage) {
+    case STAGE_SERVING:
+        s->stop_reason = reason;
+        drain_begin(s);
+        if (at_once) end_begin(s);
+        break;
+    case STAGE_DRAINING:
+        end_begin(s);
+        break;
+    case STAGE_ENDING:
+        s->stage = STAGE_ABANDONED;
+        workers_phase_set(s, LOOP_ABANDON);
+        break;
+    case STAGE_ABANDONED:
+    case STAGE_ENDED:
+        break;
+    }
+}
+
+static void plan_reload(struct server *s)
+{
+    struct reload_outcome *outcome = malloc(sizeof *outcome);
+    INVARIANT(outcome != NULL);
+    reload_run(&s->reload, s->writer, outcome);
+    free(outcome);
+}
+
+/* 0: none came within the time that may be waited for. */
+static int signal_wait(const struct server *s)
+{
+    sigset_t set = handled_signals();
+    const struct timespec turn = {.tv_nsec = CONTROL_TURN_MS * MS_NS};
+    int got = s->stage == STAGE_SERVING ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &turn);
+    return got > 0 ? got : 0;
+}
+
+static bool workers_ended(const struct server *s)
+{
+    for (int i = 0; i < s->worker_count; i++)
+        if (!atomic_load(&s->threads[i].loop->ended)) return false;
+    return true;
+}
+
+void server_run(struct server *s)
+{
+    while (s->stage != STAGE_ENDED) {
+        switch (signal_wait(s)) {
+        case SIGTERM:
+            stop_signal(s, "SIGTERM", false);
+            break;
+        case SIGINT:
+            stop_signal(s, "SIGINT", true);
+            break;
+        case SIGHUP:
+            plan_reload(s);
+            break;
+        case SIGUSR1:
+            signals_reopen(s->signals);
+            break;
+        }
+        if (s->stage == STAGE_DRAINING && clock_mono_ns() >= s->drain_until_ns) end_begin(s);
+        if (s->stage >= STAGE_ENDING && workers_ended(s)) s->stage = STAGE_ENDED;
+    }
+}
+
+/* ---- stop: start's order, backwards ------------------------------------------------------------
+ */
+
+static void loop_thread_close(struct loop_thread *t)
+{
+    if (!t->loop) return;
+    if (t->started) {
+        if (!atomic_load(&t->loop->ended)) loop_phase_set(t->loop, LOOP_ABANDON);
+        pthread_join(t->thread, NULL);
+    }
+    loop_close(t->loop);
+    free(t->loop);
+    *t = (struct loop_thread){0};
+}
+
+void server_close(struct server *s)
+{
+    if (!s) return;
+    acceptor_close(&s->acceptor);
+    for (int i = 0; i < s->worker_count && i < SERVER_WORKERS_MAX; i++)
+        loop_thread_close(&s->threads[i]);
+    loop_thread_close(&s->admin_thread);
+    if (s->reloadable) reload_done(&s->reload);
+    if (s->writer) signal_server_stopped(s->writer, span_of(s->stop_reason));
+    signals_close(s->signals, clock_mono_ns() + (uint64_t)LOG_CLOSE_MS * MS_NS);
+    if (s->listen_fd >= 0) close(s->listen_fd);
+    if (s->admin_fd >= 0) close(s->admin_fd);
+    if (s->conns) munmap(s->conns, s->conns_bytes);
+    free(s->workers);
+    free(s->admin);
+    free(s);
+}

@@ -1,0 +1,51 @@
+/* server: the whole of `interlude serve`, in the order in which it starts and stops.
+ *
+ *     control    the calling thread: signals, the drain, reloads by SIGHUP
+ *     acceptor   accepts for both ports
+ *     worker-N   decide
+ *     operations the other port
+ *     scribe     the log (signal/)
+ *
+ * SIGTERM begins the drain: /readyz fails at once, decisions go on with Connection: close; then the
+ * ports close, and what has begun is finished. SIGINT, or a second SIGTERM, ends the drain; one
+ * more closes what is still open. SIGHUP reloads the plan; SIGUSR1 opens the log file anew. These
+ * four are blocked from server_open on, in every thread.
+ *
+ * Threads: all three functions on the same one. Ownership: server_open takes the plan. */
+#ifndef INTERLUDE_SERVE_SERVER_H
+#define INTERLUDE_SERVE_SERVER_H
+
+#include "base/err.h"
+#include "base/span.h"
+#include "decide/plan.h"
+
+enum { SERVER_WORKERS_MAX = 240 };
+
+struct server_config {
+    struct plan *plan;     /* taken over, on failure too */
+    const char *plan_path; /* what a reload reads; NULL: the built-in plan. Copied */
+    const char *listen;    /* HOST:PORT, instead of the plan's; NULL: the plan's */
+    const char *admin;     /* the same, of the operations port */
+    int workers;           /* instead of the plan's; 0: the plan's; at most SERVER_WORKERS_MAX */
+    struct span program;   /* the version of the program, and the commit it was built from: */
+    struct span commit;    /* copied */
+};
+
+struct server;
+
+/* Listens on both ports and starts every thread; connections are accepted from here on. NULL, with
+ * ERR_USAGE or ERR_SYSTEM and a text that says what to do, if something cannot be had. */
+struct server *server_open(const struct server_config *config, struct err *e) MUST_CHECK;
+
+/* Where the two ports listen in truth, HOST:PORT; live as long as the server. */
+const char *server_listen(const struct server *s);
+const char *server_admin(const struct server *s);
+int server_workers(const struct server *s);
+
+/* Serves until a signal ends it and the last request is answered. */
+void server_run(struct server *s);
+
+/* Ends whatever runs, and writes out the log. NULL is allowed. */
+void server_close(struct server *s);
+
+#endif

@@ -1,0 +1,49 @@
+/* service: what a loop serves. The loop and its connections know HTTP; a service knows the answers.
+ * Two exist: decisions (worker.c) and operations (admin.c).
+ *
+ * Threads: a service belongs to its loop's. Its functions must not wait for anything. */
+#ifndef INTERLUDE_SERVE_SERVICE_H
+#define INTERLUDE_SERVE_SERVICE_H
+
+#include "base/buf.h"
+#include "serve/route.h"
+#include "signal/signals.h"
+#include "wire/http_write.h"
+
+/* One request whose bytes are all there. */
+struct exchange {
+    const struct route *route;
+    const struct http_reader *reader;
+    const char *bytes; /* what the reader's ranges point into */
+    struct span body;
+    int fd;
+    uint64_t now_ns; /* when its last byte was seen */
+    int64_t wall_us;
+    struct http_head head; /* how the connection goes on; status and content type are to be set */
+    bool head_only;        /* the answer must have no body (HEAD) */
+    struct buf *out;
+
+    /* What the service tells back. */
+    int status;
+    int variant; /* whose duration is to be counted; -1: none */
+};
+
+struct service {
+    const struct route_table *routes;
+    struct signal_writer *http; /* counts answers; NULL: they are not counted */
+    size_t answer_bytes_max;    /* room that is there whenever `answer` is called */
+
+    /* Around a turn in which something happened. */
+    void (*turn_begin)(struct service *service);
+    void (*turn_end)(struct service *service);
+
+    /* Appends the whole answer. */
+    void (*answer)(struct service *service, struct exchange *x);
+
+    /* An answer's last byte was taken by the system, `ns` after the request's last byte was seen.
+     * `plan` is what plan_tag gave when it was answered. NULL: of no interest. */
+    void (*answered)(struct service *service, int variant, uint64_t plan, uint64_t ns);
+    uint64_t plan_tag; /* changes with the plan */
+};
+
+#endif

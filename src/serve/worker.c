@@ -1,0 +1,56 @@
+#include "serve/worker.h"
+
+#include "decide/reply.h"
+
+/* The plan is pinned for the turn: all that came together is decided by one plan, and an idle
+ * worker holds none. */
+static void worker_turn_begin(struct service *service)
+{
+    struct worker *w = (struct worker *)service;
+    const struct plan_served *served = plan_live_enter(w->live, w->reader);
+    w->request.plan = served->plan;
+    w->request.cells = served->cells;
+    service->plan_tag = served->serial;
+}
+
+static void worker_turn_end(struct service *service)
+{
+    struct worker *w = (struct worker *)service;
+    plan_live_leave(w->live, w->reader);
+}
+
+static void worker_answer(struct service *service, struct exchange *x)
+{
+    struct worker *w = (struct worker *)service;
+    w->request.wall_us = x->wall_us;
+    struct request_outcome outcome = request_serve(&w->request, x->body, &x->head, x->out);
+    x->status = outcome.status;
+    x->variant = outcome.variant;
+}
+
+/* An answer that waited for its peer while the plan changed has no cell any more to be counted in:
+ * the numbers of the old plan's variants say nothing in the new one. */
+static void worker_answered(struct service *service, int variant, uint64_t plan, uint64_t ns)
+{
+    struct worker *w = (struct worker *)service;
+    if (plan == service->plan_tag)
+        signal_duration(w->request.writer, w->request.cells, variant, ns);
+}
+
+void worker_init(struct worker *w, struct plan_live *live, int reader, struct signal_writer *writer)
+{
+    w->service = (struct service){
+        .routes = &route_decisions,
+        .http = writer,
+        .answer_bytes_max = REPLY_EXPLAIN_BYTES_MAX + 1024,
+        .turn_begin = worker_turn_begin,
+        .turn_end = worker_turn_end,
+        .answer = worker_answer,
+        .answered = worker_answered,
+    };
+    w->live = live;
+    w->reader = reader;
+    w->request.writer = writer;
+    w->request.explain = false;
+    request_id_init(&w->request.ids);
+}
