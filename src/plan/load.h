@@ -23,8 +23,9 @@ struct load {
     const struct plan_options *options;
     struct plan_errors *errors;
     struct plan *plan;
-    int rules;            /* of all policies so far */
-    uint32_t policies_ok; /* bit i: the kind of policy i was read */
+    int rules;                          /* of all policies so far */
+    uint32_t policies_ok;               /* bit i: the kind of policy i was read */
+    const struct yaml_tree *guardrails; /* the section, while it is read */
 };
 
 struct key;

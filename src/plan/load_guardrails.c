@@ -110,11 +110,11 @@ static void load_on_unknown_of(struct load *l, const struct yaml_tree *node, uin
         load_error(l, node->key->place, "there is no guardrail `%s`%s",
                    load_show(node->key->text).text,
                    load_nearest(node->key->text, names, count).text);
-    else if (!(named >> reason & 1))
+    else if (!yaml_tree_find(l->guardrails, node->key->text))
         load_error(l, node->key->place, "the plan does not have the guardrail `%s`",
                    node->key->text.data);
     else if (ok && permissive)
-        *set |= 1u << reason;
+        *set |= named & (1u << reason);
 }
 
 static void load_on_unknown(struct load *l, const struct yaml_tree *node, const struct key *key,
@@ -153,6 +153,7 @@ void load_guardrails(struct load *l, const struct yaml_tree *node, const struct 
     (void)key, (void)into;
     struct plan_guardrails *g = &l->plan->guardrails;
     if (!load_is_mapping(l, node, "a mapping of guardrails")) return;
+    l->guardrails = node;
     load_keys(l, node, &load_guardrail_keys, g);
     if (g->ad_seconds_per_hour.count) check_durations(l, node, "ad_seconds_per_hour");
     if (g->content_remaining) check_durations(l, node, "content_remaining");

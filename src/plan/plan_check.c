@@ -60,12 +60,11 @@ static void put_escape(struct buf *b, uint32_t code)
 {
     static const char digits[] = "0123456789abcdef";
     int width = code < 0x100 ? 2 : code < 0x10000 ? 4 : 8;
-    if (code == '"' || code == '\\') {
-        buf_char(b, '\\');
-        buf_char(b, (char)code);
+    buf_char(b, '\\');
+    if (code == '"' || code == '\\' || code == '\n' || code == '\t') {
+        buf_char(b, code == '\n' ? 'n' : code == '\t' ? 't' : (char)code);
         return;
     }
-    buf_char(b, '\\');
     buf_char(b, width == 2 ? 'x' : width == 4 ? 'u' : 'U');
     for (int shift = 4 * (width - 1); shift >= 0; shift -= 4)
         buf_char(b, digits[code >> shift & 15]);

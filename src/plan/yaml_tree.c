@@ -9,13 +9,17 @@
 struct builder {
     struct arena *arena;
     struct span text;
+    struct yaml_place end; /* of the text */
     yaml_parser_t parser;
     const struct yaml_faults *faults;
 };
 
-static struct yaml_place place_of(yaml_mark_t mark)
+/* libyaml behaves as if a text without a final line break had one: what it finds missing at the end
+ * it finds in a line that is not there. */
+static struct yaml_place place_of(const struct builder *b, yaml_mark_t mark)
 {
-    return (struct yaml_place){(uint32_t)mark.line + 1, (uint32_t)mark.column + 1, mark.index};
+    struct yaml_place place = {(uint32_t)mark.line + 1, (uint32_t)mark.column + 1, mark.index};
+    return place.line > b->end.line ? b->end : place;
 }
 
 static void fault(struct builder *b, struct yaml_place place, const char *text)
@@ -36,7 +40,7 @@ static void fault_of_parser(struct builder *b)
     }
     snprintf(text, sizeof text, "not valid YAML: %s%s%s", p->context ? p->context : "",
              p->context ? ", " : "", p->problem ? p->problem : "unreadable");
-    fault(b, place_of(p->problem_mark), text);
+    fault(b, place_of(b, p->problem_mark), text);
 }
 
 static bool next_event(struct builder *b, yaml_event_t *event)
@@ -50,14 +54,14 @@ static struct yaml_tree *node_new(struct builder *b, enum yaml_tree_kind kind, y
 {
     struct yaml_tree *node = arena_alloc(b->arena, sizeof *node);
     node->kind = kind;
-    node->place = place_of(mark);
+    node->place = place_of(b, mark);
     return node;
 }
 
 static void refuse_decoration(struct builder *b, const yaml_event_t *event, const void *anchor,
                               const void *tag)
 {
-    struct yaml_place place = place_of(event->start_mark);
+    struct yaml_place place = place_of(b, event->start_mark);
     if (anchor) fault(b, place, "anchors are not allowed in a plan: write the value out");
     if (tag) fault(b, place, "tags are not allowed in a plan: each key has its own type");
 }
@@ -172,7 +176,7 @@ static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int
         return build_collection(b, event, depth);
     default:
         INVARIANT(event->type == YAML_ALIAS_EVENT);
-        fault(b, place_of(event->start_mark),
+        fault(b, place_of(b, event->start_mark),
               "aliases are not allowed in a plan: write the value out");
         return node_new(b, TREE_UNUSABLE, event->start_mark);
     }
@@ -185,7 +189,7 @@ static bool enter_document(struct builder *b, yaml_event_t *event)
     for (;;) {
         if (!next_event(b, event)) return false;
         if (event->type == YAML_STREAM_END_EVENT) {
-            fault(b, place_of(event->start_mark), "the plan is empty");
+            fault(b, place_of(b, event->start_mark), "the plan is empty");
             yaml_event_delete(event);
             return false;
         }
@@ -202,7 +206,7 @@ static bool leave_document(struct builder *b)
         if (!next_event(b, &event)) return false;
         ended = event.type == YAML_STREAM_END_EVENT;
         bool another = event.type == YAML_DOCUMENT_START_EVENT;
-        struct yaml_place place = place_of(event.start_mark);
+        struct yaml_place place = place_of(b, event.start_mark);
         yaml_event_delete(&event);
         if (!another) continue;
         fault(b, place, "a second document: a plan is one document");
@@ -214,7 +218,8 @@ static bool leave_document(struct builder *b)
 struct yaml_tree *yaml_tree_read(struct arena *arena, struct span text,
                                  const struct yaml_faults *faults)
 {
-    struct builder b = {.arena = arena, .text = text, .faults = faults};
+    struct builder b = {
+        .arena = arena, .text = text, .end = yaml_walk_to_byte(text, text.len), .faults = faults};
     INVARIANT(yaml_parser_initialize(&b.parser));
     /* Said, not guessed from the first bytes: UTF-16 is refused as text that is not UTF-8. */
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);

@@ -1,0 +1,243 @@
+#include "plan_files.h"
+
+static char memory[2][PLAN_BYTES_MAX];
+
+static struct span print(const struct plan *plan, int which)
+{
+    struct buf b = buf_of(memory[which], sizeof memory[which]);
+    plan_print(&b, plan);
+    assert_false(b.full);
+    return buf_text(&b);
+}
+
+/* The text loads to an equal plan, and is printed the same. */
+static void check_round_trip(struct span text, const char *name)
+{
+    struct plan *plan = load_good(text, name);
+    struct span printed = print(plan, 0);
+    struct plan *again = load_good(printed, name);
+    assert_string_equal(plan->fingerprint, again->fingerprint);
+    assert_memory_equal(&plan->contents, &again->contents, sizeof plan->contents);
+    assert_true(span_equal(plan->version, again->version));
+    if (!span_equal(printed, print(again, 1))) fail_msg("%s: printed differently again", name);
+    plan_free(plan);
+    plan_free(again);
+}
+
+static void check_file(const char *path)
+{
+    struct span text = file_read(path);
+    check_round_trip(text, path);
+    free((void *)text.data);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    check_round_trip(plan_demo_text(), "demo");
+    assert_true(cases_each("good-", check_file) >= 2);
+}
+
+/* ---- identity ---- */
+
+/* A plan in which one line can be exchanged. */
+struct edit {
+    const char *from, *to;
+};
+
+static char edited[8192];
+
+static struct span edit_demo(struct edit edit)
+{
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, edit.from);
+    if (!at) fail_msg("the demonstration plan has no `%s`", edit.from);
+    int n = snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - demo.data), demo.data, edit.to,
+                     at + strlen(edit.from));
+    assert_true(n > 0 && (size_t)n < sizeof edited);
+    return span_of(edited);
+}
+
+static void check_identity(struct edit edit, bool same_fingerprint, bool same_contents)
+{
+    struct plan *demo = load_good(plan_demo_text(), "demo"),
+                *other = load_good(edit_demo(edit), edit.to);
+    bool fingerprint = strcmp(demo->fingerprint, other->fingerprint) == 0;
+    bool contents = memcmp(&demo->contents, &other->contents, sizeof demo->contents) == 0;
+    if (fingerprint != same_fingerprint || contents != same_contents)
+        fail_msg("%s -> %s: fingerprint %s, contents %s", edit.from, edit.to,
+                 fingerprint ? "same" : "differs", contents ? "same" : "differ");
+    plan_free(demo);
+    plan_free(other);
+}
+
+static void test_not_part_of_a_decision(void **state)
+{
+    (void)state;
+    static const struct edit spelling[] = {
+        {"# The demonstration", "# A demonstration"},
+        {"cooldown: 60s", "cooldown: 1m"},
+        {"slice: 20%", "slice: 20.0%"},
+        {"{kind: uniform}", "{kind: uniform, actions: [pod_3, pod_2, pod_1, none]}"},
+        {"floor: 0.01", "floor: 1e-2"},
+        {"ads_per_hour: 6", "ads_per_hour: [{max: 6}]"},
+        {"salt: interlude-demo", "\"salt\": 'interlude-demo'"},
+        {"guardrails:\n", "guardrails:\n  cooldown: false\n  on_unknown: conservative\n"},
+        {"default_variant: control", "default_variant: control\ntimezone_offset: -00:00"},
+        {"version: demo-1", "version: demo-2"},
+        {"version: demo-1\n", ""},
+    };
+    for (size_t i = 0; i < sizeof spelling / sizeof *spelling; i++)
+        check_identity(spelling[i], true, true);
+    static const struct edit operation[] = {
+        {"listen: 127.0.0.1:7070", "listen: 127.0.0.1:7072"},
+        {"workers: auto", "workers: 2"},
+        {"workers: auto", "drain: 11s"},
+        {"level: info", "level: error"},
+        {"rate: 10", "rate: unlimited"},
+        {"sink: stdout", "sink: {file: /tmp/log}"},
+        {"burst: 100}", "burst: 100}, sites: {session_invalid: {rate: 1}}"},
+    };
+    for (size_t i = 0; i < sizeof operation / sizeof *operation; i++)
+        check_identity(operation[i], true, false);
+}
+
+static void test_part_of_a_decision(void **state)
+{
+    (void)state;
+    static const struct edit edits[] = {
+        {"salt: interlude-demo", "salt: interlude-demo2"},
+        {"ads: 3, max", "ads: 4, max"},
+        {"max_duration: 90s", "max_duration: 91s"},
+        {"cooldown: 20m", "cooldown: 20.5m"},
+        {"[new, casual", "[casual, new"},
+        {"heavy]", "heavy, more]"},
+        {"genre: string", "genre: int"},
+        {"genre: string", "genre: string, more: int"},
+        {">= 6 &&", ">= 7 &&"},
+        {", cooldown: 5m}", "}"},
+        {"- {action: none}", ""},
+        {"floor: 0.01", "floor: 0.010000000000000002"},
+        {"floor: 0.01", "floor: 0.01, floor_toward: fallback"},
+        {"on_partial: exclude, fallback: promoted, floor",
+         "on_partial: fallback, fallback: promoted, floor"},
+        {"kind: greedy,", "kind: greedy, max_posterior_age: 1h,"},
+        {"kind: greedy,", "kind: greedy, prior: {alpha: 1, beta: 1},"},
+        {"kind: greedy,", "kind: greedy, prior: {alpha: 1, beta: 1}, on_empty: cold_start,"},
+        {"kind: greedy,", "kind: greedy, max_posterior_age: 1h, on_stale: fallback,"},
+        {"kind: greedy,", "kind: greedy, value: {none: {weight: -1}},"},
+        {"kind: greedy,", "kind: greedy, actions: [none, pod_1],"},
+        {"{kind: greedy, on_partial: exclude, fallback: promoted}",
+         "{kind: greedy, on_partial: exclude, fallback: random}"},
+        {"kind: thompson,", "kind: greedy,"},
+        {"{policy: random}", "{policy: greedy}"},
+        {"slice: 20%", "slice: 20.0001%"},
+        {"bayes: 50%", "bayes: 49.9999%"},
+        {"salt: adload-1", "salt: adload-2"},
+        {"name: adload,", "name: adloads,"},
+        {"default_variant: control", "default_variant: bayes"},
+        {"default_variant: control", "default_variant: control\ntimezone_offset: +01:00"},
+        {"== 'premium'", "== 'plus'"},
+        {"grace_period: 3m", "grace_period: 181s"},
+        {"  min_gap: 5m", "  # no gap"},
+        {"ads_per_hour: 6", "ads_per_hour: 7"},
+        {"ads_per_hour: 6", "ads_per_hour: 6\n  ads_per_day: 6"},
+        {"ads_per_hour: 6", "ads_per_hour: [{when: car, max: 6}]"},
+        {"ad_seconds_per_hour: 240", "ad_seconds_per_hour: 241"},
+        {"guardrails:\n", "guardrails:\n  cooldown: true\n"},
+        {"guardrails:\n", "guardrails:\n  content_remaining: true\n"},
+        {"guardrails:\n", "guardrails:\n  content_boundary: true\n"},
+        {"guardrails:\n", "guardrails:\n  on_unknown: permissive\n"},
+    };
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        check_identity(edits[i], false, false);
+}
+
+static void test_version_left_out(void **state)
+{
+    (void)state;
+    struct edit edit = {"version: demo-1\n", ""};
+    struct plan *plan = load_good(edit_demo(edit), "without a version");
+    assert_true(span_is(plan->version, plan->fingerprint));
+    assert_int_equal(strspn(plan->fingerprint, "0123456789abcdef"), 12);
+    plan_free(plan);
+}
+
+/* Whoever changes what this hash is of changes every fingerprint there is. */
+static void test_fingerprint_is_pinned(void **state)
+{
+    (void)state;
+    struct plan *plan = load_good(plan_demo_text(), "demo");
+    assert_string_equal(plan->fingerprint, "fccddd07797d");
+    static const struct hash128 no_key;
+    struct buf b = buf_of(memory[0], sizeof memory[0]);
+    plan_print_decision_part(&b, plan);
+    uint64_t first = hash_sip128(no_key, buf_text(&b)).lo;
+    char digits[13];
+    for (int i = 0; i < 6; i++)
+        snprintf(digits + 2 * i, 3, "%02x", (unsigned)(first >> (8 * i) & 0xff));
+    assert_string_equal(plan->fingerprint, digits);
+    plan_free(plan);
+}
+
+/* Each printed character is one byte of the file, or its escape: a plan just under the limit may be
+ * over it when it is written out. */
+static void test_too_long_when_printed(void **state)
+{
+    (void)state;
+    enum { RULES = 250, BYTES = 3900 };
+    static char text[PLAN_BYTES_MAX];
+    struct buf b = buf_of(text, sizeof text);
+    buf_lit(&b,
+            "salt: s\nactions: [{name: none, ads: 0, cooldown: 0s}, {name: p, ads: 1, cooldown: "
+            "0s}]\nvariants: {v: {policy: p}}\ndefault_variant: v\npolicies:\n  p:\n    kind: "
+            "fixed\n    rules:\n");
+    for (int i = 0; i < RULES; i++) {
+        buf_lit(&b, "      - {action: none, when: 'tier == \"");
+        for (int n = 0; n < BYTES; n++) buf_char(&b, '\\');
+        buf_lit(&b, "\"'}\n");
+    }
+    assert_false(b.full);
+    const struct plan_errors *errors = load_bad(buf_text(&b), "printed");
+    assert_string_equal(errors->errors[0].text,
+                        "the plan, with its defaults written out, is over 1 MiB");
+}
+
+/* ---- series ---- */
+
+static void test_series(void **state)
+{
+    (void)state;
+    /* The demonstration plan: variants and unknown, segments and other and unset. */
+    enum { V = 4 + 1, S = 4 + 2, A = 4, EXPERIMENTS = 1 + 1, ATTRIBUTES = 16 + 1 };
+    const uint64_t expected = V * S * A             /* decisions */
+                              + EXPERIMENTS * 5 * V /* assignments */
+                              + V * (54 + 1 + 2)    /* durations: buckets, +Inf, sum and count */
+                              + V * S * 9           /* posteriors */
+                              + V * 3               /* state */
+                              + V * S * A           /* missing posteriors */
+                              + ATTRIBUTES * 2      /* unknown attributes: absent, invalid */
+                              + V * 9               /* guardrails */
+                              + V * 5               /* fallbacks */
+                              + V + V               /* ads decided, covered seconds */
+                              + 1;                  /* plan info */
+    struct plan *plan = load_good(plan_demo_text(), "demo");
+    const char *largest = NULL;
+    assert_int_equal(plan_series_count(plan, &largest), expected);
+    assert_string_equal(largest, "interlude_request_duration_seconds");
+    plan_free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_not_part_of_a_decision),
+        cmocka_unit_test(test_part_of_a_decision),
+        cmocka_unit_test(test_version_left_out),
+        cmocka_unit_test(test_fingerprint_is_pinned),
+        cmocka_unit_test(test_too_long_when_printed),
+        cmocka_unit_test(test_series),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,371 @@
+#include "plan_files.h"
+
+#include <math.h>
+
+static void test_demo_is_the_example(void **state)
+{
+    (void)state;
+    struct span file = file_read("examples/interlude.yaml"), text = plan_demo_text();
+    assert_true(span_equal(file, text));
+    assert_int_equal(text.data[text.len], '\0');
+    free((void *)file.data);
+}
+
+static void check_action(const struct plan *plan, int i, const char *name, int ads,
+                         int64_t max_duration_s, int64_t cooldown_s)
+{
+    const struct action *a = &plan->actions.actions[i];
+    assert_true(span_is(a->name, name));
+    assert_int_equal(a->ads, ads);
+    assert_int_equal(a->max_duration_ms, max_duration_s * 1000);
+    assert_int_equal(a->cooldown_ms, cooldown_s * 1000);
+}
+
+static void test_demo_labels(void **state)
+{
+    (void)state;
+    struct plan *plan = load_good(plan_demo_text(), "demo");
+    assert_true(span_is(plan->version, "demo-1"));
+    assert_true(span_is(plan->salt, "interlude-demo"));
+    assert_int_equal(strlen(plan->fingerprint), 12);
+    assert_int_equal(plan->actions.count, 4);
+    assert_int_equal(plan->actions.no_ads, 0);
+    assert_int_equal(plan->actions.with_ads, 0xe);
+    check_action(plan, 0, "none", 0, 0, 60);
+    check_action(plan, 1, "pod_1", 1, 30, 360);
+    check_action(plan, 2, "pod_2", 2, 60, 720);
+    check_action(plan, 3, "pod_3", 3, 90, 1200);
+    assert_int_equal(plan->segment_count, 4);
+    assert_int_equal(plan_segment_find(plan, SPAN("heavy")), 3);
+    assert_int_equal(plan->schema.count, ATTRIBUTE_BUILT_IN_COUNT + 1);
+    assert_int_equal(plan_attribute_find(plan, SPAN("genre")), ATTRIBUTE_BUILT_IN_COUNT);
+    assert_int_equal(plan->schema.attributes[ATTRIBUTE_BUILT_IN_COUNT].source, ATTRIBUTE_DECLARED);
+    assert_int_equal(plan->timezone_offset_s, 0);
+    plan_free(plan);
+}
+
+static void test_demo_policies(void **state)
+{
+    (void)state;
+    struct plan *plan = load_good(plan_demo_text(), "demo");
+    assert_int_equal(plan->policy_count, 4);
+    const struct policy *fixed = &plan->policies[0], *bayes = &plan->policies[1],
+                        *greedy = &plan->policies[2], *random = &plan->policies[3];
+    assert_int_equal(fixed->kind, POLICY_FIXED);
+    assert_int_equal(fixed->rule_count, 3);
+    assert_true(
+        span_is(rule_text(fixed->rules[0].when), "tracks_played >= 6 && elapsed_s >= 1200"));
+    assert_int_equal(fixed->rules[0].action, 2);
+    assert_int_equal(fixed->rules[0].cooldown_ms, -1);
+    assert_int_equal(fixed->rules[1].cooldown_ms, 300000);
+    assert_null(fixed->rules[2].when);
+    assert_int_equal(bayes->kind, POLICY_THOMPSON);
+    assert_ptr_equal(bayes->fallback, fixed);
+    assert_true(bayes->floor == 0.01);
+    assert_true(bayes->values_equal && bayes->weight[3] == 1 && bayes->offset[3] == 0);
+    assert_false(bayes->has_prior);
+    assert_int_equal(bayes->actions, 0xf);
+    assert_int_equal(greedy->kind, POLICY_GREEDY);
+    assert_true(greedy->floor == 0);
+    assert_int_equal(random->kind, POLICY_UNIFORM);
+    assert_null(random->fallback);
+
+    assert_int_equal(plan->variant_count, 4);
+    assert_int_equal(plan->default_variant, 0);
+    assert_ptr_equal(plan->variants[1].policy, bayes);
+    const struct plan_experiment *e = &plan->experiments[0];
+    assert_int_equal(plan->experiment_count, 1);
+    assert_int_equal(e->slice_ppm, 200000);
+    assert_int_equal(e->split_count, 2);
+    assert_int_equal(e->split[0].up_to, 500000);
+    assert_int_equal(e->split[1].up_to, 1000000);
+    assert_int_equal(e->split[1].variant, 1);
+    plan_free(plan);
+}
+
+static void test_demo_guardrails_and_defaults(void **state)
+{
+    (void)state;
+    struct plan *plan = load_good(plan_demo_text(), "demo");
+    const struct plan_guardrails *g = &plan->guardrails;
+    assert_non_null(g->ad_free);
+    assert_int_equal(g->grace_period_ms, 180000);
+    assert_int_equal(g->min_gap_ms, 300000);
+    assert_int_equal(g->ads_per_hour.count, 1);
+    assert_null(g->ads_per_hour.items[0].when);
+    assert_int_equal(g->ads_per_hour.items[0].max, 6);
+    assert_int_equal(g->ad_seconds_per_hour.items[0].max, 240);
+    assert_int_equal(g->ads_per_day.count, 0);
+    assert_false(g->cooldown || g->content_remaining || g->content_boundary);
+    assert_int_equal(g->permissive, 0);
+    const struct plan_server *s = &plan->server;
+    assert_true(span_is(s->listen, "127.0.0.1:7070") && span_is(s->admin, "127.0.0.1:7071"));
+    assert_int_equal(s->workers, 0);
+    assert_int_equal(s->connections_max, 10000);
+    assert_int_equal(s->per_address_max, 0);
+    assert_int_equal(s->drain_ms, 10000);
+    assert_int_equal(s->head_timeout_ms, 5000);
+    assert_int_equal(s->body_timeout_ms, 5000);
+    assert_int_equal(s->answer_timeout_ms, 5000);
+    assert_int_equal(s->idle_timeout_ms, 120000);
+    assert_int_equal(plan->log.level, LOG_INFO);
+    assert_int_equal(plan->log.sink, LOG_STDOUT);
+    assert_true(plan->log.budget.rate == 10 && plan->log.budget.burst == 100);
+    plan_free(plan);
+}
+
+/* The plan that uses every key. */
+static void test_everything(void **state)
+{
+    (void)state;
+    struct span text = file_read("tests/cases/plans/good-everything.yaml");
+    struct plan *plan = load_good(text, "good-everything");
+    free((void *)text.data); /* nothing of the text is kept */
+    const struct policy *t = &plan->policies[0];
+    assert_int_equal(t->on_partial, ON_PARTIAL_PRIOR);
+    assert_int_equal(t->on_empty, ON_EMPTY_COLD_START);
+    assert_int_equal(t->on_stale, ON_STALE_FALLBACK);
+    assert_int_equal(t->floor_toward, FLOOR_FALLBACK);
+    assert_int_equal(t->max_posterior_age_us, (int64_t)36 * 3600 * 1000000);
+    assert_int_equal(t->actions, 6);
+    assert_true(t->has_prior && t->prior[1].family == FAMILY_NIG && t->prior[2].p[0] == 0.1);
+    assert_false(signbit(t->prior[1].p[0]));
+    assert_true(t->weight[2] == -1 && t->offset[2] == 0.30000000000000004);
+    assert_false(t->values_equal);
+    assert_true(plan->policies[1].values_equal);
+    assert_int_equal(plan->policies[1].prior[0].family, FAMILY_GAMMA);
+    assert_int_equal(plan->experiments[0].slice_ppm, 1);
+    assert_int_equal(plan->experiments[0].split[2].up_to, 1000000);
+    assert_int_equal(plan->timezone_offset_s, -12600);
+    assert_int_equal(plan->guardrails.permissive,
+                     1u << REASON_MIN_GAP | 1u << REASON_CONTENT_BOUNDARY);
+    assert_int_equal(plan->guardrails.ads_per_hour.count, 2);
+    assert_int_equal(plan->guardrails.min_gap_ms, 90000);
+    assert_int_equal(plan->guardrails.grace_period_ms, 0);
+    assert_true(plan->guardrails.cooldown && plan->guardrails.content_remaining);
+    assert_int_equal(plan->log.sink, LOG_FILE);
+    assert_string_equal(plan->log.file.data, "/var/log/a \"b\" \\ caf\xc3\xa9.log");
+    assert_int_equal(plan->log.site_count, 2);
+    assert_true(plan->log.sites[0].budget.rate == 0 && plan->log.sites[0].budget.burst == 3);
+    assert_true(isinf(plan->log.sites[1].budget.rate));
+    assert_int_equal(plan->server.head_timeout_ms, 1500);
+    assert_true(plan->reads_time);
+    plan_free(plan);
+}
+
+/* A case file says in its first lines which errors it has, each with its place in that file. */
+static void check_bad_file(const char *path)
+{
+    struct span text = file_read(path);
+    const struct plan_errors *errors = load_bad(text, path);
+    assert_int_equal(errors->more, 0);
+    const char *at = text.data, *end = text.data + text.len;
+    for (int i = 0;; i++) {
+        static const char mark[] = "# expect: ";
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        bool expects =
+            line_end && (size_t)(end - at) > strlen(mark) && memcmp(at, mark, strlen(mark)) == 0;
+        if (!expects) {
+            assert_true(i > 0);
+            if (i != errors->count)
+                fail_msg("%s: expects %d errors, has %d; the next: %u:%u: %s", path, i,
+                         errors->count, errors->errors[i].line, errors->errors[i].column,
+                         errors->errors[i].text);
+            break;
+        }
+        char told[400] = "";
+        if (i < errors->count) {
+            const struct err *e = &errors->errors[i];
+            assert_int_equal(e->code, ERR_PLAN_INVALID);
+            snprintf(told, sizeof told, "%u:%u: %s", e->line, e->column, e->text);
+        }
+        at += strlen(mark);
+        if (!span_is((struct span){at, (size_t)(line_end - at)}, told))
+            fail_msg("%s: expected\n  %.*s, found\n  %s", path, (int)(line_end - at), at, told);
+        at = line_end + 1;
+    }
+    free((void *)text.data);
+}
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    assert_true(cases_each("bad-", check_bad_file) >= 30);
+}
+
+/* ---- limits: a plan at the limit loads, one beyond it does not ---- */
+
+static char memory[PLAN_BYTES_MAX + 1024];
+
+static void put_list(struct buf *b, const char *before, const char *format, int count,
+                     const char *after)
+{
+    buf_format(b, "%s", before);
+    for (int i = 0; i < count; i++) {
+        for (const char *c = format; *c; c++) {
+            if (*c == '#')
+                buf_i64(b, i);
+            else
+                buf_char(b, *c);
+        }
+    }
+    buf_format(b, "%s", after);
+}
+
+struct sizes {
+    int pods, segments, attributes, policies, rules, variants, experiments, caps;
+};
+
+static struct span plan_of_sizes(const struct sizes *s)
+{
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_lit(&b, "salt: s\ndefault_variant: v0\n");
+    put_list(&b, "actions:\n  - {name: none, ads: 0, cooldown: 1s}\n",
+             "  - {name: pod_#, ads: 1, cooldown: 1s}\n", s->pods, "");
+    put_list(&b, "segments: [", "s#, ", s->segments, "]\n");
+    put_list(&b, "attributes: {", "a#: int, ", s->attributes, "}\n");
+    put_list(&b, "policies:\n  p0: {kind: fixed, rules: [", "{when: \"car\", action: none}, ",
+             s->rules, "]}\n");
+    put_list(&b, "  # the others\n", "  q#: {kind: uniform}\n", s->policies - 1, "");
+    put_list(&b, "variants:\n", "  v#: {policy: p0}\n", s->variants, "");
+    put_list(&b, "experiments: [", "{name: e#, salt: x, split: {v0: 1%}}, ", s->experiments, "]\n");
+    put_list(&b, "guardrails:\n  ads_per_day: [", "{max: #}, ", s->caps, "]\n");
+    assert_false(b.full);
+    return buf_text(&b);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        struct sizes sizes;
+        const char *error; /* NULL: it loads */
+    } cases[] = {
+        {{15, 5, 44, 32, 256, 5, 16, 8}, NULL},
+        {{1, 32, 0, 1, 1, 32, 0, 1}, NULL},
+        {{16, 1, 1, 1, 1, 1, 1, 1}, "expected 2 to 16 actions, found 17"},
+        {{0, 1, 1, 1, 1, 1, 1, 1}, "expected 2 to 16 actions, found 1"},
+        {{1, 33, 1, 1, 1, 1, 1, 1}, "expected at most 32 segments, found 33"},
+        {{1, 1, 45, 1, 1, 1, 1, 1}, "expected at most 44 attributes, found 45"},
+        {{1, 1, 1, 33, 1, 1, 1, 1}, "expected 1 to 32 policies, found 33"},
+        {{1, 1, 1, 1, 257, 1, 1, 1},
+         "expected at most 256 rules in all policies, found 257 so far"},
+        {{1, 1, 1, 1, 1, 33, 1, 1}, "expected 1 to 32 variants, found 33"},
+        {{1, 1, 1, 1, 1, 1, 17, 1}, "expected at most 16 experiments, found 17"},
+        {{1, 1, 1, 1, 1, 1, 1, 9}, "expected 1 to 8 caps, found 9"},
+        {{15, 20, 1, 1, 1, 32, 1, 1},
+         "the plan makes 32639 metric series, most of them interlude_decisions_total: at most "
+         "20000 "
+         "are allowed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct span text = plan_of_sizes(&cases[i].sizes);
+        if (!cases[i].error) {
+            plan_free(load_good(text, "limits"));
+            continue;
+        }
+        const struct plan_errors *errors = load_bad(text, cases[i].error);
+        assert_string_equal(errors->errors[0].text, cases[i].error);
+        assert_int_equal(errors->count, 1);
+    }
+}
+
+static void test_longest_names(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t bytes;
+        bool ok;
+    } cases[] = {{1, true}, {64, true}, {65, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = buf_of(memory, sizeof memory);
+        buf_lit(&b, "salt: s\nactions: [{name: none, ads: 0, cooldown: 0s}, {name: p, ads: 1, "
+                    "cooldown: 0s}]\npolicies: {p: {kind: uniform}}\nvariants: {v: {policy: p}}\n"
+                    "default_variant: v\nsegments: [");
+        for (size_t n = 0; n < cases[i].bytes; n++) buf_char(&b, 'a');
+        buf_lit(&b, "]\n");
+        if (cases[i].ok)
+            plan_free(load_good(buf_text(&b), "names"));
+        else
+            load_bad(buf_text(&b), "names");
+    }
+}
+
+static void test_too_long(void **state)
+{
+    (void)state;
+    struct span demo = plan_demo_text();
+    memcpy(memory, demo.data, demo.len);
+    memset(memory + demo.len, '\n', sizeof memory - demo.len);
+    plan_free(load_good((struct span){memory, PLAN_BYTES_MAX}, "1 MiB"));
+    const struct plan_errors *errors = load_bad((struct span){memory, PLAN_BYTES_MAX + 1}, "more");
+    assert_string_equal(errors->errors[0].text, "the plan is over 1 MiB");
+    assert_int_equal(errors->errors[0].line, 1);
+}
+
+/* The first ones in the file are kept, although its sections are read in another order. */
+static void test_more_errors_than_are_kept(void **state)
+{
+    (void)state;
+    struct buf b = buf_of(memory, sizeof memory);
+    put_list(&b, "server: {", "x#: 1,\n ", 50, "}\nguardrails: {");
+    put_list(&b, "", "y#: 1,\n ", 50, "}\n");
+    const struct plan_errors *errors = load_bad(buf_text(&b), "many");
+    assert_int_equal(errors->count, PLAN_ERRORS_MAX);
+    assert_int_equal(errors->more, 100 + 5 - PLAN_ERRORS_MAX); /* and five keys are missing */
+    for (int i = 1; i < errors->count; i++)
+        assert_true(errors->errors[i - 1].line <= errors->errors[i].line);
+    assert_string_equal(errors->errors[63].text, "unknown key `y8` in guardrails");
+    assert_int_equal(errors->errors[63].line, 60);
+}
+
+static void test_byte_order_mark(void **state)
+{
+    (void)state;
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_lit(&b, "\xef\xbb\xbf");
+    buf_span(&b, plan_demo_text());
+    struct plan *plan = load_good(buf_text(&b), "with a mark"),
+                *same = load_good(plan_demo_text(), "without");
+    assert_string_equal(plan->fingerprint, same->fingerprint);
+    plan_free(plan);
+    plan_free(same);
+    assert_int_equal(load_bad(SPAN("\xef\xbb\xbf"
+                                   "a: 1"),
+                              "mark")
+                         ->errors[0]
+                         .column,
+                     1);
+    load_bad(SPAN("\xff\xfe"
+                  "a\0:\0 \0"
+                  "1\0"),
+             "UTF-16");
+}
+
+static void test_no_options(void **state)
+{
+    (void)state;
+    static struct plan_errors errors;
+    struct plan *plan = plan_load(plan_demo_text(), NULL, &errors);
+    assert_non_null(plan);
+    plan_free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_demo_is_the_example),
+        cmocka_unit_test(test_demo_labels),
+        cmocka_unit_test(test_demo_policies),
+        cmocka_unit_test(test_demo_guardrails_and_defaults),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_longest_names),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_more_errors_than_are_kept),
+        cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_no_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
