@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "decide/decide.h"
+#include "plan/plan_load.h"
 #include "signal/table.h"
 
 struct signals;
@@ -158,8 +159,8 @@ struct signal_account {
 
 void signals_account(struct signals *signals, struct signal_account accounts[SITE_COUNT]);
 
-/* The series that a plan makes, and the name of the metric with the most. */
-uint64_t signals_series_count(const struct plan *plan, const char **largest);
+/* What a plan may name of this room: the sites, under `log: {sites: ...}`. */
+struct plan_options signals_plan_options(void);
 
 /* docs/signals.md, from the table. */
 void signals_doc_print(struct buf *b);

@@ -1,0 +1,197 @@
+/* What a decision tells. The ordinary one, without an anomaly, takes six counts and asks three
+ * questions; everything else hangs on a bit that decide() set. */
+#include "signal/cells.h"
+
+static const struct {
+    enum posteriors_status status;
+    enum signal_site site;
+} anomalies[] = {
+    /* From the gravest down: the first that holds has the line. */
+    {POSTERIORS_INVALID, SITE_POSTERIORS_INVALID},
+    {POSTERIORS_UNKNOWN_ACTION, SITE_POSTERIORS_UNKNOWN_ACTION},
+    {POSTERIORS_ABSENT, SITE_POSTERIORS_ABSENT},
+    {POSTERIORS_STALE, SITE_POSTERIORS_STALE},
+    {POSTERIORS_PARTIAL, SITE_POSTERIORS_PARTIAL},
+};
+
+enum {
+    POSTERIORS_ANOMALIES = 1u << POSTERIORS_PARTIAL | 1u << POSTERIORS_STALE |
+                           1u << POSTERIORS_ABSENT | 1u << POSTERIORS_UNKNOWN_ACTION |
+                           1u << POSTERIORS_INVALID,
+    POSTERIORS_SOME_MISSING =
+        1u << POSTERIORS_PARTIAL | 1u << POSTERIORS_ABSENT | 1u << POSTERIORS_INVALID,
+};
+
+/* One decision, as the functions below see it. */
+struct telling {
+    struct signal_writer *writer;
+    const struct signal_cells *cells;
+    const struct plan *plan;
+    const struct request *request;
+    const struct decision *decision;
+    int64_t wall_us;
+};
+
+/* ---- records ------------------------------------------------------------------------------------
+ */
+
+static void record_begin(const struct telling *t, struct record *r, enum signal_site site)
+{
+    record_init(r, site, t->wall_us);
+    record_text(r, FIELD_REQUEST_ID, t->request->request_id);
+    record_text(r, FIELD_SEGMENT_ID, t->request->segment_id);
+    record_text(r, FIELD_VARIANT,
+                t->decision->variant_unknown ? SPAN(VARIANT_UNKNOWN_NAME)
+                                             : t->plan->variants[t->decision->variant].name);
+    record_text(r, FIELD_VERSION, t->plan->version);
+}
+
+static void record_actions(const struct telling *t, struct record *r, enum signal_field_id field,
+                           action_set set)
+{
+    record_list_begin(r, field);
+    for (; set; set = (action_set)(set & (set - 1)))
+        record_list_add(r, t->plan->actions.actions[__builtin_ctz(set)].name);
+    record_list_end(r);
+}
+
+static void record_attributes(const struct telling *t, struct record *r, enum signal_field_id field,
+                              uint64_t slots)
+{
+    record_list_begin(r, field);
+    for (; slots; slots &= slots - 1)
+        record_list_add(r, t->plan->schema.attributes[__builtin_ctzll(slots)].name);
+    record_list_end(r);
+}
+
+static void tell_posteriors(const struct telling *t, enum signal_site site)
+{
+    if (!writer_fire(t->writer, site)) return;
+    const struct presence *presence = &t->decision->presence;
+    struct record r;
+    record_begin(t, &r, site);
+    record_actions(t, &r, FIELD_MISSING_ACTIONS, presence->missing);
+    record_actions(t, &r, FIELD_INVALID_ACTIONS, presence->invalid);
+    int unknown = t->request->unknown_actions;
+    record_list_begin(&r, FIELD_UNKNOWN_ACTIONS);
+    for (int i = 0; i < unknown && i < REQUEST_UNKNOWN_NAMES_MAX; i++)
+        record_list_add(&r, t->request->unknown_names[i]);
+    record_list_end(&r);
+    writer_place(t->writer, &r);
+}
+
+static void tell_session(const struct telling *t)
+{
+    if (!writer_fire(t->writer, SITE_SESSION_INVALID)) return;
+    struct record r;
+    record_begin(t, &r, SITE_SESSION_INVALID);
+    record_attributes(t, &r, FIELD_INVALID_ATTRIBUTES, t->decision->state.invalid);
+    record_attributes(t, &r, FIELD_ABSENT_ATTRIBUTES, t->decision->state.unknown);
+    writer_place(t->writer, &r);
+}
+
+static void tell_unknown_variant(const struct telling *t)
+{
+    if (!writer_fire(t->writer, SITE_UNKNOWN_VARIANT)) return;
+    struct record r;
+    record_begin(t, &r, SITE_UNKNOWN_VARIANT);
+    record_text(&r, FIELD_REQUESTED_VARIANT, t->request->variant_name);
+    writer_place(t->writer, &r);
+}
+
+/* ---- counts and records of what is not ordinary -------------------------------------------------
+ */
+
+static void posteriors_anomaly(const struct telling *t, const uint32_t *missing_cells)
+{
+    const struct presence *presence = &t->decision->presence;
+    if (presence->conditions & POSTERIORS_SOME_MISSING) {
+        action_set lacking = presence->missing | presence->invalid;
+        for (; lacking; lacking = (action_set)(lacking & (lacking - 1)))
+            signal_add(t->writer, missing_cells[__builtin_ctz(lacking)], 1);
+    }
+    bool told = false;
+    for (size_t i = 0; i < sizeof anomalies / sizeof *anomalies; i++) {
+        if (!(presence->conditions >> anomalies[i].status & 1)) continue;
+        if (told)
+            writer_outrank(t->writer, anomalies[i].site);
+        else
+            tell_posteriors(t, anomalies[i].site);
+        told = true;
+    }
+}
+
+static void state_anomaly(const struct telling *t)
+{
+    const struct session_state *state = &t->decision->state;
+    for (uint64_t slots = state->unknown; slots; slots &= slots - 1)
+        signal_add(t->writer, t->cells->attribute_absent[__builtin_ctzll(slots)], 1);
+    for (uint64_t slots = state->invalid; slots; slots &= slots - 1)
+        signal_add(t->writer, t->cells->attribute_invalid[__builtin_ctzll(slots)], 1);
+    if (state->status == STATE_INVALID) tell_session(t);
+}
+
+static void masks(const struct telling *t, const struct variant_cells *v)
+{
+    uint32_t guardrails = (2u << GUARDRAIL_LAST) - (1u << GUARDRAIL_FIRST);
+    for (uint32_t bits = t->decision->masked & guardrails; bits; bits &= bits - 1)
+        signal_add(t->writer, v->guardrail[__builtin_ctz(bits)], 1);
+}
+
+void signal_decision(struct signal_writer *writer, const struct signal_cells *cells,
+                     const struct plan *plan, const struct request *request,
+                     const struct decision *decision, int64_t wall_us)
+{
+    const struct telling t = {writer, cells, plan, request, decision, wall_us};
+    const struct presence *presence = &decision->presence;
+    int variant = signal_decision_variant(plan, decision), segment = request->segment;
+    const struct variant_cells *v = &cells->variant[variant];
+
+    signal_add(writer, cell_decision(cells, variant, segment)[decision->action], 1);
+    signal_add(writer, cell_posteriors(cells, variant, segment)[presence->status], 1);
+    signal_add(writer, v->state[decision->state.status], 1);
+    bool experiment = decision->assignment == ASSIGNMENT_EXPERIMENT;
+    signal_add(writer,
+               experiment ? v->experiment[decision->experiment] : v->assigned[decision->assignment],
+               1);
+    uint64_t covered_s = (uint64_t)decision->cooldown_s;
+    if (decision->ads > 0) {
+        covered_s += (uint64_t)decision->max_duration_s;
+        signal_add(writer, v->ads_decided, (uint64_t)decision->ads);
+    }
+    signal_add(writer, v->covered_seconds, covered_s);
+
+    if (decision->masked) masks(&t, v);
+    if (presence->fallback != FALLBACK_NONE) signal_add(writer, v->fallback[presence->fallback], 1);
+    if (presence->unused)
+        signal_add(writer, v->posteriors_unused, (uint64_t)action_count(presence->unused));
+    if (decision->choice.rule_errors)
+        signal_add(writer, v->rule_errors, (uint64_t)decision->choice.rule_errors);
+    if (presence->conditions & POSTERIORS_ANOMALIES)
+        posteriors_anomaly(&t, cell_missing(cells, variant, segment));
+    if (decision->state.status != STATE_COMPLETE) state_anomaly(&t);
+    if (decision->variant_unknown) tell_unknown_variant(&t);
+}
+
+void signal_http(struct signal_writer *writer, int status)
+{
+    INVARIANT(status >= 100 && status < 600);
+    signal_add(writer, (uint32_t)(CELL_HTTP + status - 100), 1);
+}
+
+void signal_duration(struct signal_writer *writer, const struct signal_cells *cells, int variant,
+                     uint64_t ns)
+{
+    uint32_t first = cells->variant[variant].duration;
+    if (first == CELL_OVERFLOW) {
+        signal_add(writer, CELL_OVERFLOW, 1);
+        return;
+    }
+    signal_add(writer, first + (uint32_t)duration_bucket(ns), 1);
+    signal_add(writer, first + DURATION_SUM, ns);
+}
+
+void signal_count(struct signal_writer *writer, enum signal_counter counter)
+{
+    signal_add(writer, (uint32_t)(CELL_COUNTERS + counter), 1);
+}

@@ -1,0 +1,106 @@
+#include "signal/signals.h"
+
+static void put(struct buf *b, const char *text)
+{
+    buf_span(b, span_of(text));
+}
+
+static void row_end(struct buf *b)
+{
+    put(b, " |\n");
+}
+
+static void cell(struct buf *b, const char *before, const char *text)
+{
+    put(b, before);
+    put(b, text);
+}
+
+/* Names with a space between them, each as code. */
+static void names(struct buf *b, const char *list)
+{
+    if (!*list) put(b, "-");
+    while (*list) {
+        size_t len = strcspn(list, " ");
+        buf_char(b, '`');
+        buf_put(b, list, len);
+        buf_char(b, '`');
+        list += len;
+        if (*list) buf_char(b, *list++);
+    }
+}
+
+static void print_sites(struct buf *b)
+{
+    put(b, "| event | level | expected | fields | meaning | an opportunity is |\n"
+           "|---|---|---|---|---|---|\n");
+    for (int i = 0; i < SITE_COUNT; i++) {
+        const struct signal_site_row *row = &signal_sites[i];
+        put(b, "| ");
+        names(b, row->name);
+        cell(b, " | ", signal_level_name(row->level));
+        cell(b, " | ", signal_expected_name(row->expected));
+        put(b, " | ");
+        names(b, row->fields);
+        cell(b, " | ", row->help);
+        cell(b, " | ", row->opportunity);
+        row_end(b);
+    }
+}
+
+static void print_metrics(struct buf *b)
+{
+    static const char *const types[] = {[METRIC_COUNTER] = "counter",
+                                        [METRIC_GAUGE] = "gauge",
+                                        [METRIC_HISTOGRAM] = "histogram",
+                                        [METRIC_INFO] = "info"};
+    put(b, "| metric | type | labels | expected | meaning | moves with |\n"
+           "|---|---|---|---|---|---|\n");
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        const struct signal_metric_row *row = &signal_metrics[i];
+        cell(b, "| `", row->name);
+        if (row->type == METRIC_COUNTER) put(b, "_total");
+        if (row->type == METRIC_INFO) put(b, "_info");
+        cell(b, "` | ", types[row->type]);
+        put(b, " | ");
+        names(b, row->labels);
+        cell(b, " | ", signal_expected_name(row->expected));
+        cell(b, " | ", row->help);
+        cell(b, " | ", row->moves);
+        row_end(b);
+    }
+}
+
+void signals_doc_print(struct buf *b)
+{
+    put(b,
+        "# Signals\n\n"
+        "<!-- Printed from the table in src/signal/table.h; a test holds the two equal. -->\n\n"
+        "What Interlude says about itself: log lines for what is not ordinary, metrics for all of "
+        "it.\nEvery one is declared with how often it is expected; one that always fires tells "
+        "nothing.\n\n"
+        "## Log lines\n\n"
+        "One JSON object a line, at most 4,096 bytes. First `timestamp`, `level` and `event`, then "
+        "the fields\nbelow in this order; an empty one is left out. A line that had to be "
+        "shortened has `\"cut\": true`.\n\n"
+        "A line takes one of these ways: `written` (the kernel took it whole), `dropped` (a ring "
+        "was full,\nthe sink was gone or full, or the process ended), `suppressed` (over its "
+        "site's budget,\n`log: {budget, sites}`, or below `log: {level}`), `outranked` (a graver "
+        "condition of the same request\nhas the line), or it is still `queued`. By site, always: "
+        "fired = written + dropped + suppressed +\noutranked + queued. A budget is one for the "
+        "whole process; `log_suppressed`, `log_lost` and\n`log_reopened` are outside of every "
+        "budget.\n\n");
+    print_sites(b);
+    put(b,
+        "\n## Metrics\n\n"
+        "`GET /metrics` on the operations port, in the Prometheus text format, or in OpenMetrics "
+        "where the\nscraper asks for it. Labels are closed by the plan: every label set is "
+        "exported from the start, as 0.\n`segment_id` is one of the plan's segments, `other` or "
+        "`unset`; `variant` one of the plan's, or\n`unknown`. Counters live as long as the "
+        "process: a reload keeps them. `version` is one of the last\nfour plans'. Label sets "
+        "beyond the limit count in `interlude_metric_overflow_total`.\n\n"
+        "The planned dose, in ads per listening hour, is\n"
+        "`3600 * rate(interlude_ads_decided_total[1h]) / "
+        "rate(interlude_covered_seconds_total[1h])`.\n\n");
+    print_metrics(b);
+}

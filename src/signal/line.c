@@ -1,0 +1,124 @@
+#include "signal/line.h"
+
+#include "decide/request.h"
+#include "wire/json_write.h"
+
+/* Always kept free: for a closing bracket and the line's end. */
+#define CUT_END ",\"cut\":true}\n"
+enum { END_BYTES = sizeof(CUT_END) + 1 };
+
+void line_begin(struct line *l, char *memory, enum signal_site site, int64_t wall_us)
+{
+    *l = (struct line){.text = buf_of(memory, LINE_BYTES_MAX - END_BYTES)};
+    buf_lit(&l->text, "{\"timestamp\":\"");
+    request_time_write(&l->text, wall_us);
+    buf_lit(&l->text, "\",\"level\":\"");
+    buf_span(&l->text, span_of(signal_level_name(signal_sites[site].level)));
+    buf_lit(&l->text, "\",\"event\":\"");
+    buf_span(&l->text, signal_site_names()[site]);
+    buf_char(&l->text, '"');
+}
+
+static void key(struct line *l, enum signal_field_id field)
+{
+    json_write_key(&l->text, span_of(signal_fields[field].name));
+}
+
+/* Undoes what was written after `len` if not all of it fitted. True: it did. */
+static bool keep(struct line *l, size_t len)
+{
+    if (!l->text.full) return true;
+    l->text.len = len;
+    l->text.full = false;
+    l->cut = true;
+    return false;
+}
+
+void line_text(struct line *l, enum signal_field_id field, struct span text)
+{
+    size_t len = l->text.len;
+    key(l, field);
+    json_write_string(&l->text, text);
+    keep(l, len);
+}
+
+void line_number(struct line *l, enum signal_field_id field, int64_t number)
+{
+    size_t len = l->text.len;
+    key(l, field);
+    buf_i64(&l->text, number);
+    keep(l, len);
+}
+
+void line_counts(struct line *l, enum signal_field_id field, const uint64_t counts[SITE_COUNT])
+{
+    bool any = false;
+    for (int site = 0; site < SITE_COUNT; site++) any |= counts[site] != 0;
+    size_t before = l->text.len;
+    if (!any) return;
+    key(l, field);
+    buf_char(&l->text, '{');
+    if (!keep(l, before)) return;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (!counts[site]) continue;
+        size_t len = l->text.len;
+        json_write_key(&l->text, signal_site_names()[site]);
+        buf_u64(&l->text, counts[site]);
+        keep(l, len);
+    }
+    l->text.cap++;
+    buf_char(&l->text, '}');
+    l->text.cap--;
+}
+
+static void line_list(struct line *l, enum signal_field_id field, struct span list)
+{
+    size_t before = l->text.len;
+    key(l, field);
+    buf_char(&l->text, '[');
+    if (!keep(l, before)) return;
+    struct span entry;
+    for (bool first = true; record_entry_next(&list, &entry); first = false) {
+        size_t len = l->text.len;
+        if (!first) buf_char(&l->text, ',');
+        json_write_string(&l->text, entry);
+        if (!keep(l, len)) break;
+    }
+    l->text.cap++;
+    buf_char(&l->text, ']');
+    l->text.cap--;
+}
+
+size_t line_end(struct line *l)
+{
+    l->text.cap = LINE_BYTES_MAX;
+    if (l->cut)
+        buf_lit(&l->text, CUT_END);
+    else
+        buf_lit(&l->text, "}\n");
+    return l->text.len;
+}
+
+size_t line_render(char *memory, const struct record *record)
+{
+    struct line l;
+    line_begin(&l, memory, (enum signal_site)record->site, record->wall_us);
+    struct record_field field;
+    for (size_t at = 0; record_field_next(record, &at, &field);) {
+        switch (signal_fields[field.id].kind) {
+        case FIELD_KIND_TEXT:
+            line_text(&l, field.id, field.bytes);
+            break;
+        case FIELD_KIND_NUMBER:
+            line_number(&l, field.id, field.number);
+            break;
+        case FIELD_KIND_LIST:
+            line_list(&l, field.id, field.bytes);
+            break;
+        case FIELD_KIND_COUNTS:
+            break; /* only the scribe's own lines have them */
+        }
+    }
+    l.cut |= record->cut;
+    return line_end(&l);
+}

@@ -1,0 +1,368 @@
+/* The metrics as text, in the two formats that a Prometheus asks for: its own 0.0.4, and
+ * OpenMetrics 1.0. They differ in little: OpenMetrics names a counter's family without the `_total`
+ * of its samples, has a type for information, and ends with `# EOF`. */
+#include "signal/state.h"
+#include "wire/json_write.h"
+
+enum { SAMPLE_BYTES_MAX = SERIES_LABELS_BYTES_MAX + 512 };
+
+struct page {
+    struct signals *signals;
+    enum metrics_format format;
+    struct buf *out;
+    struct signal_account accounts[SITE_COUNT];
+    struct process_facts process;
+};
+
+/* ---- samples ------------------------------------------------------------------------------------
+ */
+
+static const char *suffix_of(enum metric_type type)
+{
+    return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+}
+
+static void head_line(struct page *p, enum signal_metric metric, struct span what, struct span text)
+{
+    const struct signal_metric_row *row = &signal_metrics[metric];
+    buf_lit(p->out, "# ");
+    buf_span(p->out, what);
+    buf_char(p->out, ' ');
+    buf_span(p->out, span_of(row->name));
+    if (p->format == METRICS_PROMETHEUS) buf_span(p->out, span_of(suffix_of(row->type)));
+    buf_char(p->out, ' ');
+    buf_span(p->out, text);
+    buf_char(p->out, '\n');
+}
+
+static void head(struct page *p, enum signal_metric metric)
+{
+    const struct signal_metric_row *row = &signal_metrics[metric];
+    text_room(p->out, SAMPLE_BYTES_MAX);
+    const char *type = row->type == METRIC_COUNTER                                    ? "counter"
+                       : row->type == METRIC_HISTOGRAM                                ? "histogram"
+                       : row->type == METRIC_INFO && p->format == METRICS_OPENMETRICS ? "info"
+                                                                                      : "gauge";
+    head_line(p, metric, SPAN("HELP"), span_of(row->help));
+    head_line(p, metric, SPAN("TYPE"), span_of(type));
+}
+
+/* `name{labels} `, to be followed by the value and a newline. */
+static void sample(struct page *p, enum signal_metric metric, const char *suffix,
+                   struct span labels)
+{
+    text_room(p->out, SAMPLE_BYTES_MAX);
+    buf_span(p->out, span_of(signal_metrics[metric].name));
+    buf_span(p->out, span_of(suffix));
+    if (labels.len) {
+        buf_char(p->out, '{');
+        buf_span(p->out, labels);
+        buf_char(p->out, '}');
+    }
+    buf_char(p->out, ' ');
+}
+
+static void sample_u64(struct page *p, enum signal_metric metric, struct span labels,
+                       uint64_t value)
+{
+    sample(p, metric, suffix_of(signal_metrics[metric].type), labels);
+    buf_u64(p->out, value);
+    buf_char(p->out, '\n');
+}
+
+static void sample_double(struct page *p, enum signal_metric metric, double value)
+{
+    sample(p, metric, suffix_of(signal_metrics[metric].type), (struct span){0});
+    json_write_double(p->out, value);
+    buf_char(p->out, '\n');
+}
+
+/* One or two labels made here; values need no more than `memory`. */
+struct labels {
+    struct buf text;
+    char memory[256];
+};
+
+static struct span labels_of(struct labels *l, const char *name, struct span value,
+                             const char *name2, struct span value2)
+{
+    l->text = buf_of(l->memory, sizeof l->memory);
+    label_write(&l->text, name, value);
+    if (name2) label_write(&l->text, name2, value2);
+    INVARIANT(!l->text.full);
+    return buf_text(&l->text);
+}
+
+#define LABEL(l, name, value) labels_of(l, name, value, NULL, (struct span){0})
+
+/* ---- histograms ---------------------------------------------------------------------------------
+ */
+
+/* A bound in seconds, as both formats write a float: "1e-05", "0.00125", "1.0". */
+static size_t bound_write(char out[16], int bucket)
+{
+    struct buf b = buf_of(out, 16);
+    buf_format(&b, "%g", (double)duration_bound_ns(bucket) / 1e9);
+    if (!memchr(out, '.', b.len) && !memchr(out, 'e', b.len)) buf_lit(&b, ".0");
+    return b.len;
+}
+
+static void bucket_sample(struct page *p, const struct series *s, struct span bound, uint64_t count)
+{
+    sample(p, (enum signal_metric)s->metric, "_bucket", (struct span){0});
+    p->out->len--; /* the labels follow, one more than the series has */
+    buf_char(p->out, '{');
+    buf_span(p->out, span_of(s->labels));
+    buf_lit(p->out, ",le=\"");
+    buf_span(p->out, bound);
+    buf_lit(p->out, "\"} ");
+    buf_u64(p->out, count);
+    buf_char(p->out, '\n');
+}
+
+/* The count is the sum of the buckets as they were read, so the two always agree. */
+static void histogram(struct page *p, const struct series *s)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < DURATION_BOUNDS; i++) {
+        char bound[16];
+        size_t len = bound_write(bound, i);
+        count += series_value(&p->signals->series, s, (uint32_t)i);
+        bucket_sample(p, s, (struct span){bound, len}, count);
+    }
+    count += series_value(&p->signals->series, s, DURATION_BOUNDS);
+    bucket_sample(p, s, SPAN("+Inf"), count);
+    uint64_t sum_ns = series_value(&p->signals->series, s, DURATION_SUM);
+    sample(p, (enum signal_metric)s->metric, "_sum", span_of(s->labels));
+    buf_format(p->out, "%llu.%09llu\n", (unsigned long long)(sum_ns / 1000000000),
+               (unsigned long long)(sum_ns % 1000000000));
+    sample(p, (enum signal_metric)s->metric, "_count", span_of(s->labels));
+    buf_u64(p->out, count);
+    buf_char(p->out, '\n');
+}
+
+/* ---- one function for each kind of metric -------------------------------------------------------
+ */
+
+static void render_series(struct page *p, enum signal_metric metric)
+{
+    const struct series_table *t = &p->signals->series;
+    for (int32_t i = t->first[metric]; i != SERIES_NONE; i = t->all[i].next) {
+        if (signal_metrics[metric].type == METRIC_HISTOGRAM)
+            histogram(p, &t->all[i]);
+        else
+            sample_u64(p, metric, span_of(t->all[i].labels), series_value(t, &t->all[i], 0));
+    }
+}
+
+/* Every status that is ever answered, and any other that was. */
+static void render_http(struct page *p)
+{
+    bool always[500] = {[200 - 100] = true};
+    for (int code = 0; code < ERR_COUNT; code++)
+        if (err_status((enum err_code)code)) always[err_status((enum err_code)code) - 100] = true;
+    for (uint32_t i = 0; i < 500; i++) {
+        uint64_t n = series_cell(&p->signals->series, CELL_HTTP + i);
+        if (!n && !always[i]) continue;
+        char code[3] = {(char)('1' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10)};
+        struct labels l;
+        sample_u64(p, METRIC_HTTP_REQUESTS, LABEL(&l, "code", ((struct span){code, 3})), n);
+    }
+}
+
+static void counter_sample(struct page *p, enum signal_metric metric, const char *reason,
+                           enum signal_counter counter)
+{
+    struct labels l;
+    struct span labels = reason ? LABEL(&l, "reason", span_of(reason)) : (struct span){0};
+    sample_u64(p, metric, labels, account_counter(p->signals, counter));
+}
+
+static void render_site_metric(struct page *p, enum signal_metric metric)
+{
+    struct labels l;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        const struct signal_account *a = &p->accounts[site];
+        struct span name = signal_site_names()[site];
+        if (metric == METRIC_LOG_RECORDS) {
+            for (int o = 0; o < OUTCOME_COUNT; o++)
+                sample_u64(p, metric,
+                           labels_of(&l, "signal", name, "outcome",
+                                     span_of(signal_outcome_name((enum signal_outcome)o))),
+                           a->outcomes[o]);
+            continue;
+        }
+        uint64_t value = metric == METRIC_LOG_QUEUED     ? a->queued
+                         : metric == METRIC_SIGNAL_FIRED ? a->fired
+                                                         : a->opportunities;
+        sample_u64(p, metric, LABEL(&l, "signal", name), value);
+    }
+}
+
+static void render_lost(struct page *p)
+{
+    const struct signals *s = p->signals;
+    for (int loss = 0; loss < LOSS_COUNT; loss++) {
+        uint64_t n = cell_load(&s->scribe.outbox.lost[loss]);
+        if (loss == LOSS_RING_FULL)
+            for (int i = 0; i < s->writer_count; i++)
+                for (int site = 0; site < SITE_COUNT; site++)
+                    n += cell_load(&s->writers[i].dropped[site]);
+        struct labels l;
+        sample_u64(p, METRIC_LOG_LOST,
+                   LABEL(&l, "reason", span_of(signal_loss_name((enum signal_loss)loss))), n);
+    }
+}
+
+static void render_info(struct page *p, enum signal_metric metric, const char *value,
+                        const char *name2, const char *value2)
+{
+    struct labels l;
+    sample_u64(p, metric, labels_of(&l, "version", span_of(value), name2, span_of(value2)), 1);
+}
+
+static void render_gauge(struct page *p, enum signal_metric metric, enum signal_gauge gauge)
+{
+    sample_double(p, metric, signals_gauge_get(p->signals, gauge));
+}
+
+static void render(struct page *p, enum signal_metric metric)
+{
+    struct signals *s = p->signals;
+    switch (metric) {
+    case METRIC_HTTP_REQUESTS:
+        render_http(p);
+        break;
+    case METRIC_CONNECTIONS:
+        render_gauge(p, metric, GAUGE_CONNECTIONS);
+        break;
+    case METRIC_CONNECTIONS_MAX:
+        render_gauge(p, metric, GAUGE_CONNECTIONS_MAX);
+        break;
+    case METRIC_WORKERS:
+        render_gauge(p, metric, GAUGE_WORKERS);
+        break;
+    case METRIC_LOOP_LAG:
+        render_gauge(p, metric, GAUGE_LOOP_LAG_SECONDS);
+        break;
+    case METRIC_RELOAD_SUCCESSFUL:
+        render_gauge(p, metric, GAUGE_RELOAD_SUCCESSFUL);
+        break;
+    case METRIC_RELOAD_TIMESTAMP:
+        render_gauge(p, metric, GAUGE_RELOAD_TIMESTAMP_SECONDS);
+        break;
+    case METRIC_CONNECTIONS_ACCEPTED:
+        counter_sample(p, metric, NULL, COUNTER_CONNECTIONS_ACCEPTED);
+        break;
+    case METRIC_CONNECTIONS_REFUSED:
+        counter_sample(p, metric, "connections_max", COUNTER_CONNECTIONS_REFUSED_MAX);
+        counter_sample(p, metric, "per_address_max", COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS);
+        break;
+    case METRIC_ACCEPT_PAUSED:
+        counter_sample(p, metric, "descriptors", COUNTER_ACCEPT_PAUSED_DESCRIPTORS);
+        counter_sample(p, metric, "memory", COUNTER_ACCEPT_PAUSED_MEMORY);
+        break;
+    case METRIC_LOG_RECORDS:
+    case METRIC_LOG_QUEUED:
+    case METRIC_SIGNAL_FIRED:
+    case METRIC_SIGNAL_OPPORTUNITIES:
+        render_site_metric(p, metric);
+        break;
+    case METRIC_LOG_LOST:
+        render_lost(p);
+        break;
+    case METRIC_METRIC_SERIES:
+        sample_u64(p, metric, (struct span){0}, series_cells(&s->series));
+        break;
+    case METRIC_METRIC_SERIES_MAX:
+        sample_u64(p, metric, (struct span){0}, s->series.cells_max - CELL_FIXED_COUNT);
+        break;
+    case METRIC_METRIC_OVERFLOW:
+        sample_u64(p, metric, (struct span){0}, series_cell(&s->series, CELL_OVERFLOW));
+        break;
+    case METRIC_BUILD_INFO:
+        render_info(p, metric, s->program, "commit", s->commit);
+        break;
+    case METRIC_PLAN_INFO:
+        if (s->version[0]) render_info(p, metric, s->version, "fingerprint", s->fingerprint);
+        break;
+    case METRIC_PROCESS_CPU:
+        sample_double(p, metric, p->process.cpu_s);
+        break;
+    case METRIC_PROCESS_START:
+        sample_double(p, metric, p->process.start_s);
+        break;
+    case METRIC_PROCESS_OPEN_FDS:
+        sample_u64(p, metric, (struct span){0}, p->process.open_fds);
+        break;
+    case METRIC_PROCESS_MAX_FDS:
+        sample_u64(p, metric, (struct span){0}, p->process.max_fds);
+        break;
+    case METRIC_PROCESS_VIRTUAL:
+        sample_u64(p, metric, (struct span){0}, p->process.virtual_bytes);
+        break;
+    case METRIC_PROCESS_RESIDENT:
+        sample_u64(p, metric, (struct span){0}, p->process.resident_bytes);
+        break;
+    default:
+        render_series(p, metric);
+        break;
+    }
+}
+
+void signals_render_metrics(struct signals *signals, enum metrics_format format, struct buf *out)
+{
+    struct page p = {.signals = signals, .format = format, .out = out};
+    process_read(&p.process);
+    pthread_mutex_lock(&signals->lock);
+    account_take(signals, p.accounts);
+    for (int m = 0; m < METRIC_COUNT; m++) {
+        head(&p, (enum signal_metric)m);
+        render(&p, (enum signal_metric)m);
+    }
+    pthread_mutex_unlock(&signals->lock);
+    text_room(out, SAMPLE_BYTES_MAX);
+    if (format == METRICS_OPENMETRICS) buf_lit(out, "# EOF\n");
+}
+
+/* ---- the log sites as JSON ----------------------------------------------------------------------
+ */
+
+static void member_text(struct buf *b, const char *name, const char *text)
+{
+    json_write_key(b, span_of(name));
+    json_write_string(b, span_of(text));
+}
+
+static void member_u64(struct buf *b, const char *name, uint64_t value)
+{
+    json_write_key(b, span_of(name));
+    buf_u64(b, value);
+}
+
+void signals_render_list(struct signals *signals, struct buf *out)
+{
+    struct signal_account accounts[SITE_COUNT];
+    signals_account(signals, accounts);
+    text_room(out, SAMPLE_BYTES_MAX);
+    buf_char(out, '[');
+    for (int site = 0; site < SITE_COUNT; site++) {
+        const struct signal_site_row *row = &signal_sites[site];
+        const struct signal_account *a = &accounts[site];
+        text_room(out, SAMPLE_BYTES_MAX);
+        if (site) buf_char(out, ',');
+        buf_char(out, '{');
+        member_text(out, "name", row->name);
+        member_text(out, "level", signal_level_name(row->level));
+        member_text(out, "expected", signal_expected_name(row->expected));
+        member_text(out, "meaning", row->help);
+        member_text(out, "opportunity", row->opportunity);
+        member_u64(out, "fired", a->fired);
+        member_u64(out, "opportunities", a->opportunities);
+        for (int o = 0; o < OUTCOME_COUNT; o++)
+            member_u64(out, signal_outcome_name((enum signal_outcome)o), a->outcomes[o]);
+        member_u64(out, "queued", a->queued);
+        buf_char(out, '}');
+    }
+    buf_char(out, ']');
+}

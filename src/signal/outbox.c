@@ -1,0 +1,105 @@
+#include "signal/outbox.h"
+
+#include "signal/writer.h"
+
+void outbox_init(struct outbox *o)
+{
+    o->start = o->end = o->begun = 0;
+    o->first = o->count = 0;
+    o->newline_owed = false;
+}
+
+char *outbox_room(struct outbox *o)
+{
+    if (o->count == OUTBOX_LINES) return NULL;
+    if (OUTBOX_BYTES - o->end < LINE_BYTES_MAX && o->start > 0) {
+        memmove(o->data, o->data + o->start, o->end - o->start);
+        o->end -= o->start;
+        o->start = 0;
+    }
+    return OUTBOX_BYTES - o->end < LINE_BYTES_MAX ? NULL : o->data + o->end;
+}
+
+void outbox_add(struct outbox *o, enum signal_site site, size_t bytes)
+{
+    INVARIANT(o->count < OUTBOX_LINES && bytes <= LINE_BYTES_MAX);
+    int last = (o->first + o->count++) % OUTBOX_LINES;
+    o->lines[last].bytes = (uint16_t)bytes;
+    o->lines[last].site = (uint8_t)site;
+    o->end += bytes;
+}
+
+/* Takes the first line out; its outcome is the caller's. */
+static enum signal_site line_pop(struct outbox *o)
+{
+    enum signal_site site = (enum signal_site)o->lines[o->first].site;
+    o->start += o->lines[o->first].bytes;
+    o->first = (o->first + 1) % OUTBOX_LINES;
+    o->begun = 0;
+    if (--o->count == 0) o->start = o->end = 0;
+    return site;
+}
+
+void outbox_lose(struct outbox *o, enum signal_site site, enum signal_loss loss)
+{
+    cell_add_release(&o->lost[loss], 1);
+    cell_add_release(&o->dropped[site], 1);
+}
+
+void outbox_lose_all(struct outbox *o, enum signal_loss loss)
+{
+    o->newline_owed |= o->begun > 0;
+    while (o->count) outbox_lose(o, line_pop(o), loss);
+}
+
+void outbox_restart(struct outbox *o)
+{
+    o->begun = 0;
+    o->newline_owed = false;
+}
+
+/* The bytes of as many whole lines as one write may have; at least the rest of the first. */
+static size_t batch_bytes(const struct outbox *o)
+{
+    size_t bytes = o->lines[o->first].bytes - o->begun;
+    for (int i = 1; i < o->count; i++) {
+        size_t next = o->lines[(o->first + i) % OUTBOX_LINES].bytes;
+        if (bytes + next > o->sink.batch_max) break;
+        bytes += next;
+    }
+    return bytes;
+}
+
+static void taken(struct outbox *o, size_t bytes)
+{
+    while (bytes) {
+        size_t rest = o->lines[o->first].bytes - o->begun;
+        if (bytes < rest) {
+            o->begun += bytes;
+            return;
+        }
+        bytes -= rest;
+        cell_add_release(&o->written[line_pop(o)], 1);
+    }
+}
+
+enum sink_result outbox_flush(struct outbox *o)
+{
+    while (o->count) {
+        size_t done = 0;
+        bool newline = o->newline_owed;
+        enum sink_result result =
+            newline ? sink_write(&o->sink, "\n", 1, &done)
+                    : sink_write(&o->sink, o->data + o->start + o->begun, batch_bytes(o), &done);
+        if (result == SINK_BUSY) return result;
+        if (result != SINK_OK) {
+            outbox_lose_all(o, result == SINK_FULL ? LOSS_DISK_FULL : LOSS_SINK_GONE);
+            return result;
+        }
+        if (newline)
+            o->newline_owed = false;
+        else
+            taken(o, done);
+    }
+    return SINK_OK;
+}

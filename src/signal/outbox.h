@@ -1,0 +1,54 @@
+/* outbox: rendered lines on their way to the sink, and what became of each.
+ *
+ * A line is written once the kernel has taken it whole. One that was taken in part when the sink
+ * failed is lost, and the next write begins with a newline, so that whatever reads the sink finds
+ * every other line whole.
+ *
+ * Private to the room. Threads: the scribe alone; the counts may be read by any. */
+#ifndef INTERLUDE_SIGNAL_OUTBOX_H
+#define INTERLUDE_SIGNAL_OUTBOX_H
+
+#include "signal/line.h"
+#include "signal/sink.h"
+
+#include <stdatomic.h>
+
+enum { OUTBOX_BYTES = 64 * 1024, OUTBOX_LINES = 1024 };
+
+struct outbox {
+    struct sink sink;
+    size_t start, end; /* of what is in `data` */
+    int first, count;  /* lines, in a circle */
+    size_t begun;      /* bytes of the first line that were taken already */
+    bool newline_owed; /* the sink ends in the middle of a line */
+    struct {
+        uint16_t bytes;
+        uint8_t site;
+    } lines[OUTBOX_LINES];
+    char data[OUTBOX_BYTES];
+
+    _Alignas(64) _Atomic uint64_t written[SITE_COUNT];
+    _Atomic uint64_t dropped[SITE_COUNT]; /* for any reason below */
+    _Atomic uint64_t lost[LOSS_COUNT];    /* the same records, by reason */
+};
+
+void outbox_init(struct outbox *o);
+
+/* LINE_BYTES_MAX bytes to render a line in, or NULL if there is no room. */
+char *outbox_room(struct outbox *o);
+
+/* The line that was rendered in outbox_room's memory. */
+void outbox_add(struct outbox *o, enum signal_site site, size_t bytes);
+
+/* Writes what the sink takes. Ends with SINK_OK: all of it; SINK_BUSY: the rest waits; otherwise
+ * the rest is lost. */
+enum sink_result outbox_flush(struct outbox *o);
+
+/* Counts a record that never became a line, or every line, as lost. */
+void outbox_lose(struct outbox *o, enum signal_site site, enum signal_loss loss);
+void outbox_lose_all(struct outbox *o, enum signal_loss loss);
+
+/* The sink's file is another one now: a line that was begun in the old one is written whole. */
+void outbox_restart(struct outbox *o);
+
+#endif

@@ -1,0 +1,78 @@
+#include "signal/state.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A small file of /proc, NUL-terminated; "" if it cannot be read. */
+static void file_read(const char *path, char *out, size_t size)
+{
+    out[0] = '\0';
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t n = read(fd, out, size - 1);
+    out[n > 0 ? n : 0] = '\0';
+    close(fd);
+}
+
+/* Fields of /proc/self/stat after the command's name, from 3 (state) on: proc(5). */
+enum { STAT_STARTTIME = 22, STAT_VSIZE = 23, STAT_RSS = 24 };
+
+static uint64_t stat_field(const char *after_name, int field)
+{
+    const char *at = after_name;
+    for (int i = 3; i < field && *at; i++) {
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    return strtoull(at, NULL, 10);
+}
+
+/* Seconds since 1970 at which the machine started, or 0. */
+static double boot_s(void)
+{
+    char text[64];
+    file_read("/proc/uptime", text, sizeof text);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    double up_s = strtod(text, NULL);
+    return up_s > 0 ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 - up_s : 0;
+}
+
+static uint64_t open_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    if (!dir) return 0;
+    uint64_t n = 0;
+    while (readdir(dir)) n++;
+    closedir(dir);
+    return n > 3 ? n - 3 : 0; /* `.`, `..`, and the one that reads */
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+void process_read(struct process_facts *out)
+{
+    *out = (struct process_facts){.open_fds = open_fds()};
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        out->cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) out->max_fds = limit.rlim_cur;
+    char text[1024];
+    file_read("/proc/self/stat", text, sizeof text);
+    const char *name_end = strrchr(text, ')');
+    if (!name_end || !name_end[1]) return;
+    const char *fields = name_end + 2;
+    double ticks = (double)sysconf(_SC_CLK_TCK);
+    double boot = boot_s();
+    if (boot > 0) out->start_s = boot + (double)stat_field(fields, STAT_STARTTIME) / ticks;
+    out->virtual_bytes = stat_field(fields, STAT_VSIZE);
+    out->resident_bytes = stat_field(fields, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,376 @@
+#include "signal/scribe.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BUSY_WAIT_MS = 10,
+    IDLE_WAIT_MS = 60,
+    STOP_WAIT_MS = 2,
+    /* Of one ring in one turn, so that a writer as fast as the scribe does not keep it. */
+    RECORDS_PER_TURN_MAX = 8192,
+    /* How long scribe_stop waits beyond the deadline for a scribe that is not blocked. */
+    STOP_GRACE_MS = 100,
+};
+
+static double load_double(const _Atomic uint64_t *bits)
+{
+    uint64_t word = cell_load(bits);
+    double value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static void store_double(_Atomic uint64_t *bits, double value)
+{
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    atomic_store_explicit(bits, word, memory_order_relaxed);
+}
+
+void scribe_configure(struct scribe *s, const struct plan_log *log)
+{
+    for (int site = 0; site < SITE_COUNT; site++) {
+        struct plan_log_budget budget = log->budget;
+        for (int i = 0; i < log->site_count; i++)
+            if (span_equal(log->sites[i].name, signal_site_names()[site]))
+                budget = log->sites[i].budget;
+        store_double(&s->rate[site], budget.rate);
+        store_double(&s->burst[site], budget.rate > 0 ? budget.burst : 0);
+    }
+    atomic_store_explicit(&s->level, (int)log->level, memory_order_relaxed);
+}
+
+void scribe_reopen(struct scribe *s)
+{
+    atomic_store_explicit(&s->reopening, true, memory_order_release);
+    int saved = errno;
+    uint64_t one = 1;
+    ssize_t ignored = write(s->wake_fd, &one, sizeof one);
+    (void)ignored;
+    errno = saved;
+}
+
+uint64_t scribe_suppressed(const struct scribe *s, int site)
+{
+    uint64_t n = atomic_load_explicit(&s->suppressed[site], memory_order_acquire);
+    for (int i = 0; i < s->writer_count; i++)
+        n += atomic_load_explicit(&s->writers[i].suppressed[site], memory_order_acquire);
+    return n;
+}
+
+uint64_t scribe_dropped(const struct scribe *s, int site)
+{
+    uint64_t n = atomic_load_explicit(&s->outbox.dropped[site], memory_order_acquire);
+    for (int i = 0; i < s->writer_count; i++)
+        n += atomic_load_explicit(&s->writers[i].dropped[site], memory_order_acquire);
+    return n;
+}
+
+/* ---- budgets ------------------------------------------------------------------------------------
+ */
+
+static bool level_shows(const struct scribe *s, int site)
+{
+    return (int)signal_sites[site].level >= atomic_load_explicit(&s->level, memory_order_relaxed);
+}
+
+/* Fills every bucket, and opens or closes its site. */
+static void buckets_fill(struct scribe *s, uint64_t now_ns)
+{
+    for (int site = 0; site < SITE_SCRIBE_FIRST; site++) {
+        struct bucket *b = &s->buckets[site];
+        double rate = load_double(&s->rate[site]), burst = load_double(&s->burst[site]);
+        double elapsed_s = (double)(now_ns - b->filled_ns) / 1e9;
+        /* A burst below 1 would never let a line through, whatever the rate. */
+        double most = rate > 0 && burst < 1 ? 1 : burst;
+        b->tokens = elapsed_s > 0 ? b->tokens + rate * elapsed_s : b->tokens;
+        if (!(b->tokens < most)) b->tokens = most;
+        b->filled_ns = now_ns;
+        bool closed = b->tokens < 1 || !level_shows(s, site);
+        _Atomic bool *flag = &s->shared->closed[site];
+        if (atomic_load_explicit(flag, memory_order_relaxed) != closed)
+            atomic_store_explicit(flag, closed, memory_order_relaxed);
+    }
+}
+
+static void buckets_init(struct scribe *s, uint64_t now_ns)
+{
+    for (int site = 0; site < SITE_SCRIBE_FIRST; site++)
+        s->buckets[site] = (struct bucket){load_double(&s->burst[site]), now_ns};
+    buckets_fill(s, now_ns);
+}
+
+/* ---- from the rings to the outbox ---------------------------------------------------------------
+ */
+
+/* False: the outbox is full, and the sink takes nothing now. */
+static bool record_take(struct scribe *s, struct signal_writer *w, const struct record *record)
+{
+    int site = record->site;
+    struct bucket *b = &s->buckets[site];
+    if (b->tokens < 1 || !level_shows(s, site)) {
+        writer_release(w, record);
+        cell_add_release(&s->suppressed[site], 1);
+        return true;
+    }
+    char *room = outbox_room(&s->outbox);
+    if (!room) {
+        s->sink_state = outbox_flush(&s->outbox);
+        room = outbox_room(&s->outbox);
+        if (!room) return false;
+    }
+    b->tokens -= 1;
+    outbox_add(&s->outbox, (enum signal_site)site, line_render(room, record));
+    writer_release(w, record);
+    return true;
+}
+
+/* Returns whether there was anything. */
+static bool rings_read(struct scribe *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->writer_count; i++) {
+        struct signal_writer *w = &s->writers[(s->next_writer + i) % s->writer_count];
+        const struct record *record;
+        size_t n;
+        for (int k = 0; k < RECORDS_PER_TURN_MAX && (record = ring_peek(&w->ring, &n)); k++) {
+            any = true;
+            if (!record_take(s, w, record)) {
+                s->next_writer = (s->next_writer + i) % s->writer_count;
+                return true;
+            }
+        }
+    }
+    s->next_writer = (s->next_writer + 1) % s->writer_count;
+    return any;
+}
+
+/* ---- the scribe's own lines ---------------------------------------------------------------------
+ */
+
+static void own_add(struct scribe *s, enum signal_site site, struct line *line)
+{
+    cell_add(&s->fired[site], 1);
+    outbox_add(&s->outbox, site, line_end(line));
+}
+
+/* What is below the level was not suppressed by a budget, and is not told. */
+static bool report_gather(struct scribe *s, uint64_t suppressed[], uint64_t dropped[])
+{
+    bool any = false;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        s->telling_suppressed[site] = scribe_suppressed(s, site);
+        s->telling_dropped[site] = scribe_dropped(s, site);
+        bool shown = site < SITE_SCRIBE_FIRST && level_shows(s, site);
+        suppressed[site] = shown ? s->telling_suppressed[site] - s->told_suppressed[site] : 0;
+        dropped[site] = shown ? s->telling_dropped[site] - s->told_dropped[site] : 0;
+        any |= suppressed[site] || dropped[site];
+    }
+    return any;
+}
+
+static void report_suppressed(struct scribe *s)
+{
+    char *room = outbox_room(&s->outbox);
+    uint64_t suppressed[SITE_COUNT], dropped[SITE_COUNT];
+    if (s->suppressed_underway || !room || !report_gather(s, suppressed, dropped)) return;
+    struct line line;
+    line_begin(&line, room, SITE_LOG_SUPPRESSED, clock_wall_us());
+    line_counts(&line, FIELD_SUPPRESSED, suppressed);
+    line_counts(&line, FIELD_DROPPED, dropped);
+    own_add(s, SITE_LOG_SUPPRESSED, &line);
+    s->suppressed_underway = true;
+}
+
+static void report_lost(struct scribe *s)
+{
+    char *room = outbox_room(&s->outbox);
+    if (s->lost_underway || !room) return;
+    for (int i = 0; i < LOSS_COUNT; i++) s->telling_lost[i] = cell_load(&s->outbox.lost[i]);
+    uint64_t gone = s->telling_lost[LOSS_SINK_GONE] - s->told_lost[LOSS_SINK_GONE];
+    uint64_t full = s->telling_lost[LOSS_DISK_FULL] - s->told_lost[LOSS_DISK_FULL];
+    if (gone + full == 0) return;
+    struct line line;
+    line_begin(&line, room, SITE_LOG_LOST, clock_wall_us());
+    line_number(&line, FIELD_SINK_GONE, (int64_t)gone);
+    line_number(&line, FIELD_DISK_FULL, (int64_t)full);
+    own_add(s, SITE_LOG_LOST, &line);
+    s->lost_underway = true;
+}
+
+static void reopen(struct scribe *s)
+{
+    const char *path = s->outbox.sink.path;
+    if (!path) return;
+    bool ok = sink_reopen(&s->outbox.sink);
+    int why = errno;
+    if (ok) outbox_restart(&s->outbox);
+    char *room = outbox_room(&s->outbox);
+    if (!room) return;
+    struct line line;
+    line_begin(&line, room, SITE_LOG_REOPENED, clock_wall_us());
+    line_text(&line, FIELD_PATH, span_of(path));
+    struct err e;
+    err_set_sys(&e, ERR_SYSTEM, why, "the old file is kept");
+    if (!ok) line_text(&line, FIELD_MESSAGE, span_of(e.text));
+    own_add(s, SITE_LOG_REOPENED, &line);
+}
+
+/* Writes, and keeps the books of the two lines that must not be forgotten: one that was lost is
+ * told again. */
+static void flush(struct scribe *s)
+{
+    uint64_t suppressed = cell_load(&s->outbox.written[SITE_LOG_SUPPRESSED]);
+    uint64_t lost = cell_load(&s->outbox.written[SITE_LOG_LOST]);
+    /* An empty outbox has nothing to try a failed sink with. */
+    if (s->outbox.count)
+        s->sink_state = outbox_flush(&s->outbox);
+    else if (s->sink_state != SINK_OK && s->sink_state != SINK_FULL)
+        s->sink_state = sink_ready(&s->outbox.sink);
+    if (cell_load(&s->outbox.written[SITE_LOG_SUPPRESSED]) != suppressed) {
+        memcpy(s->told_suppressed, s->telling_suppressed, sizeof s->told_suppressed);
+        memcpy(s->told_dropped, s->telling_dropped, sizeof s->told_dropped);
+    }
+    if (cell_load(&s->outbox.written[SITE_LOG_LOST]) != lost)
+        memcpy(s->told_lost, s->telling_lost, sizeof s->told_lost);
+    if (s->outbox.count == 0) s->suppressed_underway = s->lost_underway = false;
+}
+
+/* ---- the loop -----------------------------------------------------------------------------------
+ */
+
+static bool turn(struct scribe *s)
+{
+    uint64_t now_ns = clock_mono_ns();
+    atomic_store_explicit(&s->turned_ns, now_ns, memory_order_relaxed);
+    if (atomic_exchange_explicit(&s->reopening, false, memory_order_acquire)) reopen(s);
+    buckets_fill(s, now_ns);
+    bool any = rings_read(s);
+    if (now_ns >= s->report_due_ns) {
+        s->report_due_ns = now_ns + s->report_interval_ns;
+        cell_add_release(&s->intervals, 1);
+        report_suppressed(s);
+    }
+    flush(s);
+    if (s->sink_state == SINK_OK) {
+        report_lost(s);
+        flush(s);
+    }
+    return any;
+}
+
+static void turn_wait(struct scribe *s, int timeout_ms)
+{
+    struct pollfd p[2] = {{.fd = s->wake_fd, .events = POLLIN},
+                          {.fd = s->outbox.sink.fd, .events = POLLOUT}};
+    bool sink_too = s->sink_state == SINK_BUSY && s->outbox.count && s->outbox.sink.fd >= 0;
+    if (poll(p, sink_too ? 2 : 1, timeout_ms) > 0 && p[0].revents) {
+        uint64_t ignored;
+        ssize_t n = read(s->wake_fd, &ignored, sizeof ignored);
+        (void)n;
+    }
+}
+
+static bool rings_empty(struct scribe *s)
+{
+    for (int i = 0; i < s->writer_count; i++)
+        if (ring_used(&s->writers[i].ring)) return false;
+    return true;
+}
+
+/* What is left at the deadline is lost, and counted. */
+static void shut(struct scribe *s)
+{
+    for (int i = 0; i < s->writer_count; i++) {
+        struct signal_writer *w = &s->writers[i];
+        const struct record *record;
+        size_t n;
+        while ((record = ring_peek(&w->ring, &n))) {
+            enum signal_site site = (enum signal_site)record->site;
+            writer_release(w, record);
+            outbox_lose(&s->outbox, site, LOSS_SHUTDOWN);
+        }
+    }
+    outbox_lose_all(&s->outbox, LOSS_SHUTDOWN);
+}
+
+static void *scribe_run(void *arg)
+{
+    struct scribe *s = arg;
+    while (!atomic_load_explicit(&s->stopping, memory_order_acquire)) {
+        bool any = turn(s);
+        turn_wait(s, any ? BUSY_WAIT_MS : IDLE_WAIT_MS);
+    }
+    s->report_due_ns = 0; /* the last report comes now */
+    uint64_t deadline_ns = cell_load(&s->deadline_ns);
+    do {
+        turn(s);
+        if (rings_empty(s) && s->outbox.count == 0) break;
+        turn_wait(s, STOP_WAIT_MS);
+    } while (clock_mono_ns() < deadline_ns);
+    shut(s);
+    pthread_mutex_lock(&s->lock);
+    s->done = true;
+    pthread_cond_signal(&s->done_changed);
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+enum err_code scribe_start(struct scribe *s, struct err *e)
+{
+    s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->wake_fd < 0) return err_set_sys(e, ERR_SYSTEM, errno, "cannot start the log's thread");
+    uint64_t now_ns = clock_mono_ns();
+    atomic_store(&s->turned_ns, now_ns);
+    s->report_due_ns = now_ns + s->report_interval_ns;
+    buckets_init(s, now_ns);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->done_changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&s->lock, NULL);
+
+    /* No signal is ever handled on this thread, so none interrupts a write. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&s->thread, NULL, scribe_run, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0) return ERR_OK;
+    close(s->wake_fd);
+    return err_set_sys(e, ERR_SYSTEM, error, "cannot start the log's thread");
+}
+
+bool scribe_stop(struct scribe *s, uint64_t deadline_ns)
+{
+    atomic_store_explicit(&s->deadline_ns, deadline_ns, memory_order_relaxed);
+    atomic_store_explicit(&s->stopping, true, memory_order_release);
+    uint64_t one = 1;
+    ssize_t ignored = write(s->wake_fd, &one, sizeof one);
+    (void)ignored;
+    uint64_t now_ns = clock_mono_ns();
+    uint64_t until = (deadline_ns > now_ns ? deadline_ns : now_ns) + STOP_GRACE_MS * 1000000ull;
+    struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+    pthread_mutex_lock(&s->lock);
+    int error = 0;
+    while (!s->done && error == 0) error = pthread_cond_timedwait(&s->done_changed, &s->lock, &at);
+    bool done = s->done;
+    pthread_mutex_unlock(&s->lock);
+    if (!done) {
+        pthread_detach(s->thread);
+        return false;
+    }
+    pthread_join(s->thread, NULL);
+    close(s->wake_fd);
+    pthread_cond_destroy(&s->done_changed);
+    pthread_mutex_destroy(&s->lock);
+    return true;
+}

@@ -1,0 +1,80 @@
+/* scribe: the one thread that reads every ring, renders and writes.
+ *
+ * It polls; nobody wakes it for a record, because a wake-up costs the waker more than the record
+ * does. While records come it looks every 10 ms, else every 60 ms (16 wake-ups a second); a record
+ * is out within 100 ms. It turns while the sink takes nothing too: it then leaves the records where
+ * they are, the rings fill up, and their writers drop the newest.
+ *
+ * Each site has a budget, a token bucket for the whole process. A record over it is suppressed;
+ * while a bucket is empty its site is closed (signal_shared), and its writers do not even copy.
+ *
+ * The scribe's own lines go straight into the outbox: log_suppressed tells by timer what was
+ * suppressed or dropped, until a line that tells it was written; log_lost tells what a sink that
+ * takes lines again has missed.
+ *
+ * Private to the room. */
+#ifndef INTERLUDE_SIGNAL_SCRIBE_H
+#define INTERLUDE_SIGNAL_SCRIBE_H
+
+#include "signal/outbox.h"
+#include "signal/writer.h"
+
+#include <pthread.h>
+
+struct bucket {
+    double tokens;
+    uint64_t filled_ns;
+};
+
+struct scribe {
+    struct signal_writer *writers;
+    int writer_count;
+    struct signal_shared *shared;
+    uint64_t report_interval_ns;
+
+    /* Set by whoever loads a plan: a double's bits each. */
+    _Atomic uint64_t rate[SITE_COUNT], burst[SITE_COUNT];
+    _Atomic int level;
+
+    struct outbox outbox;
+    struct bucket buckets[SITE_COUNT];
+    int next_writer; /* whose ring is read first: when the outbox is full, nobody is always last */
+    enum sink_result sink_state;
+    uint64_t report_due_ns;
+    /* What the last written line of its kind told; what the one told that is not written yet. */
+    uint64_t told_suppressed[SITE_COUNT], told_dropped[SITE_COUNT], told_lost[LOSS_COUNT];
+    uint64_t telling_suppressed[SITE_COUNT], telling_dropped[SITE_COUNT], telling_lost[LOSS_COUNT];
+    bool suppressed_underway, lost_underway;
+
+    _Alignas(64) _Atomic uint64_t fired[SITE_COUNT]; /* its own lines */
+    _Atomic uint64_t suppressed[SITE_COUNT];         /* over the budget, or below the level */
+    _Atomic uint64_t intervals;                      /* report intervals that have passed */
+    _Atomic uint64_t turned_ns;
+
+    _Alignas(64) _Atomic bool stopping, reopening;
+    _Atomic uint64_t deadline_ns;
+    int wake_fd;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of `done` */
+    pthread_cond_t done_changed;
+    bool done;
+};
+
+/* The sink in scribe->outbox is open, writers and shared are set. */
+enum err_code scribe_start(struct scribe *s, struct err *e) MUST_CHECK;
+
+/* False: it is blocked in a write, and its memory must stay. */
+bool scribe_stop(struct scribe *s, uint64_t deadline_ns);
+
+/* From any thread; in force from the scribe's next turn on. */
+void scribe_configure(struct scribe *s, const struct plan_log *log);
+
+/* Async-signal-safe. */
+void scribe_reopen(struct scribe *s);
+
+/* Over budget or below the level, and dropped for any reason: by site, those that writers counted
+ * themselves included. From any thread. */
+uint64_t scribe_suppressed(const struct scribe *s, int site);
+uint64_t scribe_dropped(const struct scribe *s, int site);
+
+#endif

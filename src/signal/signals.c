@@ -1,0 +1,190 @@
+#include "signal/signals.h"
+
+#include "base/clock.h"
+#include "signal/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    WRITERS_MAX = 256,
+    RING_BYTES = 512 * 1024,
+    CELLS_MAX = 65536,
+    REPORT_INTERVAL_MS = 10000,
+    PAGE = 4096,
+};
+
+static size_t pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+/* One mapping for all writers, touched as it is used: a cell or a ring that nobody needs takes no
+ * memory. */
+static enum err_code writers_map(struct signals *s, uint32_t cells_max, struct err *e)
+{
+    size_t writers = pages((size_t)s->writer_count * sizeof *s->writers);
+    size_t cells = pages(cells_max * sizeof(uint64_t));
+    s->mapping_bytes = writers + (size_t)s->writer_count * (cells + s->ring_bytes);
+    s->mapping = mmap(NULL, s->mapping_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->mapping == MAP_FAILED)
+        return err_set_sys(e, ERR_SYSTEM, errno, "no memory for the signals of %d threads",
+                           s->writer_count);
+    s->writers = s->mapping;
+    char *at = (char *)s->mapping + writers;
+    for (int i = 0; i < s->writer_count; i++, at += cells + s->ring_bytes)
+        writer_init(&s->writers[i], at + cells, s->ring_bytes, (_Atomic uint64_t *)(void *)at,
+                    cells_max, &s->shared);
+    return ERR_OK;
+}
+
+static void copy_name(char to[NAME_BYTES_MAX + 1], struct span name)
+{
+    size_t len = name.len < NAME_BYTES_MAX ? name.len : NAME_BYTES_MAX;
+    if (len) memcpy(to, name.data, len);
+    to[len] = '\0';
+}
+
+static void signals_free(struct signals *s)
+{
+    sink_close(&s->scribe.outbox.sink);
+    if (s->mapping_bytes) munmap(s->mapping, s->mapping_bytes);
+    series_done(&s->series);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+enum err_code signals_open(const struct signals_config *config, struct signals **out, struct err *e)
+{
+    INVARIANT(config->writers >= 1 && config->writers <= WRITERS_MAX);
+    struct signals *s = aligned_alloc(64, sizeof *s);
+    INVARIANT(s);
+    memset(s, 0, sizeof *s);
+    pthread_mutex_init(&s->lock, NULL);
+    s->writer_count = config->writers;
+    s->ring_bytes = config->ring_bytes ? config->ring_bytes : RING_BYTES;
+    copy_name(s->program, config->program);
+    copy_name(s->commit, config->commit);
+    outbox_init(&s->scribe.outbox);
+    s->scribe.outbox.sink.fd = -1;
+    uint32_t cells_max = config->cells_max ? config->cells_max : CELLS_MAX;
+    INVARIANT(cells_max > CELL_FIXED_COUNT);
+
+    enum err_code code = writers_map(s, cells_max, e);
+    if (code != ERR_OK) {
+        s->mapping_bytes = 0;
+        goto failed;
+    }
+    series_init(&s->series, s->writers, s->writer_count, cells_max);
+    code = sink_open(&s->scribe.outbox.sink, config->log, e);
+    if (code != ERR_OK) goto failed;
+    s->scribe.writers = s->writers;
+    s->scribe.writer_count = s->writer_count;
+    s->scribe.shared = &s->shared;
+    int64_t report_ms =
+        config->report_interval_ms ? config->report_interval_ms : REPORT_INTERVAL_MS;
+    s->scribe.report_interval_ns = (uint64_t)report_ms * 1000000;
+    scribe_configure(&s->scribe, config->log);
+    code = scribe_start(&s->scribe, e);
+    if (code != ERR_OK) goto failed;
+    *out = s;
+    return ERR_OK;
+
+failed:
+    signals_free(s);
+    return code;
+}
+
+uint64_t signals_close(struct signals *signals, uint64_t deadline_ns)
+{
+    if (!signals) return 0;
+    bool stopped = scribe_stop(&signals->scribe, deadline_ns);
+    struct signal_account accounts[SITE_COUNT];
+    signals_account(signals, accounts);
+    uint64_t left = cell_load(&signals->scribe.outbox.lost[LOSS_SHUTDOWN]);
+    for (int site = 0; site < SITE_COUNT; site++) left += accounts[site].queued;
+    if (stopped) signals_free(signals);
+    return left;
+}
+
+struct signal_writer *signals_writer(struct signals *signals, int index)
+{
+    INVARIANT(index >= 0 && index < signals->writer_count);
+    return &signals->writers[index];
+}
+
+struct signal_cells *signals_adopt(struct signals *signals, const struct plan *plan)
+{
+    pthread_mutex_lock(&signals->lock);
+    struct signal_cells *cells = cells_make(&signals->series, plan);
+    copy_name(signals->version, plan->version);
+    memcpy(signals->fingerprint, plan->fingerprint, sizeof signals->fingerprint);
+    scribe_configure(&signals->scribe, &plan->log);
+    pthread_mutex_unlock(&signals->lock);
+    return cells;
+}
+
+void signals_release(struct signals *signals, struct signal_cells *cells)
+{
+    if (!cells) return;
+    pthread_mutex_lock(&signals->lock);
+    series_version_retire(&signals->series, cells->version);
+    pthread_mutex_unlock(&signals->lock);
+    free(cells);
+}
+
+void signals_reopen(struct signals *signals)
+{
+    scribe_reopen(&signals->scribe);
+}
+
+uint64_t signals_scribe_turned_ns(const struct signals *signals)
+{
+    return cell_load(&signals->scribe.turned_ns);
+}
+
+void signals_gauge_set(struct signals *signals, enum signal_gauge gauge, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    atomic_store_explicit(&signals->gauges[gauge], bits, memory_order_relaxed);
+}
+
+double signals_gauge_get(const struct signals *signals, enum signal_gauge gauge)
+{
+    uint64_t bits = cell_load(&signals->gauges[gauge]);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void text_room(struct buf *b, size_t n)
+{
+    if (b->cap - b->len >= n) return;
+    size_t cap = b->cap ? b->cap : 16384;
+    while (cap - b->len < n) cap *= 2;
+    char *data = realloc(b->data, cap);
+    INVARIANT(data);
+    b->data = data;
+    b->cap = cap;
+}
+
+struct plan_options signals_plan_options(void)
+{
+    return (struct plan_options){signal_site_names(), SITE_COUNT};
+}
+
+bool signals_standard_descriptors(void)
+{
+    for (;;) {
+        int fd = open("/dev/null", O_RDWR);
+        if (fd < 0) return false;
+        if (fd <= STDERR_FILENO) continue; /* it was closed, and is not any more */
+        close(fd);
+        return true;
+    }
+}

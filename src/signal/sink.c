@@ -1,0 +1,110 @@
+#include "signal/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_BATCH_BYTES = 64 * 1024 };
+
+void sink_use(struct sink *s, int fd)
+{
+    *s = (struct sink){.fd = fd, .batch_max = PIPE_BUF};
+    struct stat st;
+    if (fstat(fd, &st) != 0) return;
+    s->is_socket = S_ISSOCK(st.st_mode);
+    if (S_ISREG(st.st_mode)) s->batch_max = FILE_BATCH_BYTES;
+}
+
+/* O_NONBLOCK is for a FIFO, whose open would wait for a reader; the description is our own. */
+static int path_open(const char *path)
+{
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+}
+
+static void path_use(struct sink *s, int fd)
+{
+    char *path = s->path;
+    sink_use(s, fd);
+    s->path = path;
+}
+
+enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *e)
+{
+    if (log->sink != LOG_FILE) {
+        sink_use(s, log->sink == LOG_STDERR ? STDERR_FILENO : STDOUT_FILENO);
+        return ERR_OK;
+    }
+    int fd = path_open(log->file.data);
+    if (fd < 0 && errno != ENXIO)
+        return err_set_sys(e, ERR_SYSTEM, errno,
+                           "cannot open the log file %s for writing; name another, or make it "
+                           "writable",
+                           log->file.data);
+    char *path = strdup(log->file.data);
+    INVARIANT(path);
+    *s = (struct sink){.fd = -1, .path = path, .batch_max = PIPE_BUF};
+    if (fd >= 0) path_use(s, fd);
+    return ERR_OK;
+}
+
+void sink_close(struct sink *s)
+{
+    if (s->path && s->fd >= 0) close(s->fd);
+    free(s->path);
+    *s = (struct sink){.fd = -1};
+}
+
+bool sink_reopen(struct sink *s)
+{
+    if (!s->path) return true;
+    int fd = path_open(s->path);
+    if (fd < 0) return false;
+    if (s->fd >= 0) close(s->fd);
+    path_use(s, fd);
+    return true;
+}
+
+enum sink_result sink_ready(struct sink *s)
+{
+    if (s->fd < 0 && !sink_reopen(s)) return SINK_BUSY;
+    struct pollfd p = {.fd = s->fd, .events = POLLOUT};
+    int n = poll(&p, 1, 0);
+    if (n < 0) return SINK_BUSY;
+    if (p.revents & (POLLERR | POLLHUP | POLLNVAL)) return SINK_GONE;
+    return p.revents & POLLOUT ? SINK_OK : SINK_BUSY;
+}
+
+static enum sink_result failed(int errno_value)
+{
+    switch (errno_value) {
+    case EAGAIN:
+        return SINK_BUSY;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return SINK_FULL;
+    default:
+        return SINK_GONE;
+    }
+}
+
+enum sink_result sink_write(struct sink *s, const void *data, size_t n, size_t *done)
+{
+    enum sink_result ready = sink_ready(s);
+    if (ready != SINK_OK) return ready;
+    if (n > s->batch_max) n = s->batch_max;
+    ssize_t taken;
+    do
+        taken = s->is_socket ? send(s->fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL)
+                             : write(s->fd, data, n);
+    while (taken < 0 && errno == EINTR);
+    if (taken < 0) return failed(errno);
+    if (taken == 0) return SINK_BUSY;
+    *done = (size_t)taken;
+    return SINK_OK;
+}

@@ -1,0 +1,41 @@
+/* state: everything behind a `struct signals`. Private to the room. */
+#ifndef INTERLUDE_SIGNAL_STATE_H
+#define INTERLUDE_SIGNAL_STATE_H
+
+#include "signal/cells.h"
+#include "signal/scribe.h"
+
+struct signals {
+    struct signal_shared shared;
+    int writer_count;
+    struct signal_writer *writers; /* and their rings and cells, in one mapping */
+    void *mapping;
+    size_t mapping_bytes, ring_bytes;
+    struct scribe scribe;
+
+    _Atomic uint64_t gauges[SIGNAL_GAUGE_COUNT]; /* a double's bits */
+
+    pthread_mutex_t lock; /* of all that follows */
+    struct series_table series;
+    char program[NAME_BYTES_MAX + 1], commit[NAME_BYTES_MAX + 1];
+    char version[NAME_BYTES_MAX + 1], fingerprint[13]; /* of the plan adopted last; "": none yet */
+};
+
+double signals_gauge_get(const struct signals *signals, enum signal_gauge gauge);
+
+/* account.c: as signals_account, under the lock. */
+void account_take(struct signals *signals, struct signal_account accounts[SITE_COUNT]);
+uint64_t account_counter(const struct signals *signals, enum signal_counter counter);
+
+/* process.c: what the kernel knows about the process. Reads /proc; what cannot be read is 0. */
+struct process_facts {
+    double cpu_s, start_s;
+    uint64_t open_fds, max_fds, virtual_bytes, resident_bytes;
+};
+
+void process_read(struct process_facts *out);
+
+/* Makes room for `n` more bytes, as signals_render_metrics says. */
+void text_room(struct buf *b, size_t n);
+
+#endif

@@ -1,0 +1,63 @@
+#include "signal/table.h"
+
+const struct signal_site_row signal_sites[SITE_COUNT] = {
+#define ROW(suffix, name, level, expected, fields, help, opportunity) \
+    [SITE_##suffix] = {name, LOG_##level, EXPECTED_##expected, fields, help, opportunity},
+    SIGNAL_SITES(ROW)
+#undef ROW
+};
+
+const struct signal_metric_row signal_metrics[METRIC_COUNT] = {
+#define ROW(suffix, name, type, labels, help, moves, expected) \
+    [METRIC_##suffix] = {name, METRIC_##type, labels, help, moves, EXPECTED_##expected},
+    SIGNAL_METRICS(ROW)
+#undef ROW
+};
+
+const struct signal_field_row signal_fields[FIELD_COUNT] = {
+#define ROW(suffix, name, kind) [FIELD_##suffix] = {name, FIELD_KIND_##kind},
+    SIGNAL_FIELDS(ROW)
+#undef ROW
+};
+
+const char *signal_outcome_name(enum signal_outcome outcome)
+{
+#define NAME(suffix, name) [OUTCOME_##suffix] = name,
+    static const char *const names[] = {SIGNAL_OUTCOMES(NAME)};
+#undef NAME
+    return names[outcome];
+}
+
+const char *signal_loss_name(enum signal_loss loss)
+{
+#define NAME(suffix, name) [LOSS_##suffix] = name,
+    static const char *const names[] = {SIGNAL_LOSSES(NAME)};
+#undef NAME
+    return names[loss];
+}
+
+const char *signal_level_name(enum plan_log_level level)
+{
+    static const char *const names[] = {[LOG_DEBUG] = "debug",
+                                        [LOG_INFO] = "info",
+                                        [LOG_WARNING] = "warning",
+                                        [LOG_ERROR] = "error"};
+    return names[level];
+}
+
+const char *signal_expected_name(enum signal_expected expected)
+{
+    static const char *const names[] = {[EXPECTED_NEVER] = "never",
+                                        [EXPECTED_RARE] = "rare",
+                                        [EXPECTED_PER_REQUEST] = "per_request"};
+    return names[expected];
+}
+
+const struct span *signal_site_names(void)
+{
+#define NAME(suffix, name, level, expected, fields, help, opportunity) \
+    [SITE_##suffix] = {(name), sizeof(name) - 1},
+    static const struct span names[SITE_COUNT] = {SIGNAL_SITES(NAME)};
+#undef NAME
+    return names;
+}
