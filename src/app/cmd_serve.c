@@ -2,21 +2,12 @@
 #include "app/app.h"
 
 #include "serve/server.h"
+#include "signal/signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* Descriptors 0 to 2 must be open: else a socket would get one of their numbers, and what is meant
- * for a terminal would be written to a client. */
-static void standard_descriptors_open(void)
-{
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) INVARIANT(open("/dev/null", O_RDWR) == fd);
-}
 
 static bool workers_read(const char *text, int *out)
 {
@@ -30,7 +21,10 @@ static bool workers_read(const char *text, int *out)
 
 int cmd_serve(int argc, char **argv)
 {
-    standard_descriptors_open();
+    if (!signals_standard_descriptors()) {
+        fprintf(stderr, "interlude serve: /dev/null: %s\n", strerror(errno));
+        return EXIT_WRONG;
+    }
     struct server_config config = {
         .program = SPAN(INTERLUDE_VERSION),
         .commit = SPAN(INTERLUDE_COMMIT),
