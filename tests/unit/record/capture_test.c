@@ -1,0 +1,360 @@
+#include "record/capture.h"
+
+#include "base/rng.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static char line_memory[CAPTURE_LINE_BYTES_MAX];
+
+static struct span header_line(const struct capture_header *h)
+{
+    struct buf b = buf_of(line_memory, sizeof line_memory);
+    capture_write_header(&b, h);
+    assert_false(b.full);
+    return buf_text(&b);
+}
+
+static struct span interval_line(const struct capture_interval *i)
+{
+    struct buf b = buf_of(line_memory, sizeof line_memory);
+    capture_write_interval(&b, i);
+    assert_false(b.full);
+    return buf_text(&b);
+}
+
+static void assert_json(struct span text)
+{
+    json_error_t error;
+    json_t *value = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, &error);
+    if (!value) fail_msg("%s in %.*s", error.text, (int)text.len, text.data);
+    json_decref(value);
+}
+
+static struct capture_header some_header(void)
+{
+    struct capture_header h = {
+        .started_us = 1796025600123456,
+        .machine = {"A \"quoted\" CPU", "Linux 6.1", "tsc", 2},
+        .shape = "diurnal",
+        .arrivals = "poisson",
+        .spread = "alternate",
+        .bodies = "caf\xc3\xa9.jsonl",
+        .rate = 0.1,
+        .peak = 20000,
+        .trough = 1e-3,
+        .cycle_us = 60000000,
+        .duration_us = 1,
+        .turn_us = 3,
+        .seed = INT64_MAX,
+        .connections = 64,
+        .targets = 2,
+        .target = {{"http://127.0.0.1:7070/v1/decide", "0.1.0", "abc", "demo-1", "9f31c2a07be4"},
+                   {.url = "http://127.0.0.1:8080/"}},
+    };
+    return h;
+}
+
+static struct capture_interval some_interval(struct rng *r, int values)
+{
+    struct capture_interval i;
+    capture_interval_init(&i, (uint32_t)(rng_next(r) % 2));
+    i.start_us = 1796025600000000 + (int64_t)(rng_next(r) % 1000000000);
+    i.length_us = 1 + rng_next(r) % 2000000;
+    i.active_us = rng_next(r) % 2000000;
+    uint64_t *counts[] = {&i.due, &i.sent, &i.late, &i.late_free, &i.queued, &i.unsent};
+    for (size_t c = 0; c < COUNT(counts); c++) *counts[c] = rng_next(r) % 100000;
+    for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) i.errors[s] = rng_next(r) % 1000;
+    i.steal_us = (int64_t)(rng_next(r) % 1000);
+    i.throttled_us = rng_next(r) % 2 ? MACHINE_UNKNOWN : 5;
+    for (int v = 0; v < values; v++)
+        hist_record(&i.latency, rng_next(r) >> (20 + rng_next(r) % 44));
+    return i;
+}
+
+static void header_round_trip(void **state)
+{
+    (void)state;
+    struct capture_header h = some_header(), back;
+    struct err e;
+    assert_json(header_line(&h));
+    memset(&back, 0xff, sizeof back);
+    assert_int_equal(capture_read_header(header_line(&h), &back, &e), ERR_OK);
+    assert_int_equal(back.started_us, h.started_us);
+    assert_string_equal(back.machine.cpu_model, h.machine.cpu_model);
+    assert_string_equal(back.machine.clock_source, "tsc");
+    assert_int_equal(back.machine.cores, 2);
+    assert_string_equal(back.bodies, h.bodies);
+    assert_true(back.rate == h.rate && back.peak == h.peak && back.trough == h.trough);
+    assert_int_equal(back.seed, h.seed);
+    assert_int_equal(back.targets, 2);
+    assert_string_equal(back.target[0].fingerprint, "9f31c2a07be4");
+    assert_string_equal(back.target[1].url, "http://127.0.0.1:8080/");
+    assert_string_equal(back.target[1].commit, "");
+}
+
+static void interval_round_trip(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, (struct hash128){1, 2});
+    for (int i = 0; i < 300; i++) {
+        struct capture_interval one = some_interval(&r, i % 3 ? i : 0), back;
+        assert_json(interval_line(&one));
+        memset(&back, 0xff, sizeof back);
+        struct err e;
+        assert_int_equal(capture_read_interval(interval_line(&one), &back, &e), ERR_OK);
+        assert_memory_equal(&back, &one, sizeof one);
+    }
+}
+
+static void the_largest_line_fits(void **state)
+{
+    (void)state;
+    struct capture_interval i, back;
+    memset(&i, 0, sizeof i);
+    i.target = UINT32_MAX;
+    i.start_us = i.steal_us = i.throttled_us = INT64_MAX / 2;
+    i.length_us = i.active_us = i.due = i.sent = INT64_MAX;
+    i.late = i.late_free = i.queued = i.unsent = INT64_MAX;
+    for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) i.errors[s] = INT64_MAX;
+    for (size_t k = 0; k < HIST_BUCKETS; k++) {
+        i.latency.buckets[k] = INT64_MAX / HIST_BUCKETS;
+        i.latency.count += i.latency.buckets[k];
+    }
+    i.latency.sum = i.latency.max = i.latency.over = INT64_MAX;
+    struct err e;
+    assert_int_equal(capture_read_interval(interval_line(&i), &back, &e), ERR_OK);
+    assert_memory_equal(&back, &i, sizeof i);
+
+    /* Every byte of every text escaped sixfold. */
+    static struct capture_header h;
+    memset(&h, 1, sizeof h);
+    h.rate = h.peak = h.trough = -1.7976931348623157e308;
+    h.targets = CAPTURE_TARGETS_MAX;
+    char *texts[] = {h.shape, h.arrivals, h.spread, h.bodies};
+    size_t sizes[] = {sizeof h.shape, sizeof h.arrivals, sizeof h.spread, sizeof h.bodies};
+    for (size_t t = 0; t < COUNT(texts); t++) texts[t][sizes[t] - 1] = 0;
+    h.machine.cpu_model[sizeof h.machine.cpu_model - 1] = 0;
+    h.machine.kernel[sizeof h.machine.kernel - 1] = 0;
+    h.machine.clock_source[sizeof h.machine.clock_source - 1] = 0;
+    for (int t = 0; t < CAPTURE_TARGETS_MAX; t++) {
+        char *of[] = {h.target[t].url, h.target[t].build_version, h.target[t].commit,
+                      h.target[t].plan_version, h.target[t].fingerprint};
+        for (size_t k = 0; k < COUNT(of); k++) of[k][CAPTURE_TEXT_MAX - 1] = 0;
+    }
+    header_line(&h);
+}
+
+/* One histogram of all values, and the sum of many histograms of some of them, are the same. */
+static void adding_up_loses_nothing(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, (struct hash128){3, 4});
+    struct capture_interval sum, whole;
+    capture_interval_init(&sum, 0);
+    capture_interval_init(&whole, 0);
+    uint64_t due = 0;
+    for (int i = 0; i < 50; i++) {
+        struct capture_interval one;
+        capture_interval_init(&one, 0);
+        one.start_us = 1000 + i * 10;
+        one.length_us = 10;
+        one.active_us = 5;
+        one.due = rng_next(&r) % 100;
+        due += one.due;
+        one.errors[CAPTURE_TIMEOUT] = 1;
+        for (int v = 0; v < 200; v++) {
+            uint64_t ns = rng_next(&r) >> (20 + rng_next(&r) % 44);
+            hist_record(&one.latency, ns);
+            hist_record(&whole.latency, ns);
+        }
+        capture_interval_add(&sum, &one);
+    }
+    assert_memory_equal(&sum.latency, &whole.latency, sizeof whole.latency);
+    assert_int_equal(sum.due, due);
+    assert_int_equal(sum.errors[CAPTURE_TIMEOUT], 50);
+    assert_int_equal(sum.start_us, 1000);
+    assert_int_equal(sum.length_us, 500);
+    assert_int_equal(sum.active_us, 250);
+}
+
+static void adding_up_in_any_order(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, (struct hash128){5, 6});
+    struct capture_interval some[10], forward, back;
+    capture_interval_init(&forward, 7);
+    capture_interval_init(&back, 7);
+    for (size_t i = 0; i < COUNT(some); i++) some[i] = some_interval(&r, 30);
+    for (size_t i = 0; i < COUNT(some); i++) capture_interval_add(&forward, &some[i]);
+    for (size_t i = COUNT(some); i-- > 0;) capture_interval_add(&back, &some[i]);
+    assert_memory_equal(&forward, &back, sizeof forward);
+    assert_int_equal(forward.throttled_us, MACHINE_UNKNOWN);
+    assert_true(forward.steal_us != MACHINE_UNKNOWN);
+}
+
+static void failed_leaves_connects_out(void **state)
+{
+    (void)state;
+    struct capture_interval i;
+    capture_interval_init(&i, 0);
+    i.errors[CAPTURE_CONNECT] = 1000;
+    i.errors[CAPTURE_SEND] = 1;
+    i.errors[CAPTURE_RECEIVE] = 20;
+    i.errors[CAPTURE_STATUS] = 300;
+    i.errors[CAPTURE_TIMEOUT] = 4000;
+    i.unsent = 50000;
+    assert_int_equal(capture_interval_failed(&i), 54321);
+}
+
+#define HEADER "{\"format\":\"interlude-capture\",\"format_version\":1,\"sub_bits\":5"
+
+static void wrong_headers_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum err_code code;
+    } rows[] = {
+        {HEADER "}", ERR_OK},
+        {HEADER ",\"new\":[{}],\"targets\":[{\"url\":\"a\",\"new\":1}]}", ERR_OK},
+        {"", ERR_JSON_SYNTAX},
+        {HEADER, ERR_JSON_SYNTAX},
+        {HEADER "} 1", ERR_JSON_SYNTAX},
+        {"[]", ERR_JSON_SYNTAX},
+        {"{}", ERR_UNSUPPORTED},
+        {"{\"format\":\"interlude-capture\",\"format_version\":2,\"sub_bits\":5}", ERR_UNSUPPORTED},
+        {"{\"format\":\"other\",\"format_version\":1,\"sub_bits\":5}", ERR_UNSUPPORTED},
+        {"{\"format\":\"interlude-capture\",\"format_version\":1,\"sub_bits\":6}", ERR_UNSUPPORTED},
+        {HEADER ",\"shape\":1}", ERR_FIELD_TYPE},
+        {HEADER ",\"shape\":\"123456789012345678901234567890123\"}", ERR_FIELD_RANGE},
+        {HEADER ",\"shape\":\"a\\u0000b\"}", ERR_FIELD_RANGE},
+        {HEADER ",\"rate\":\"1\"}", ERR_FIELD_TYPE},
+        {HEADER ",\"rate\":1e999}", ERR_FIELD_RANGE},
+        {HEADER ",\"seed\":-1}", ERR_FIELD_RANGE},
+        {HEADER ",\"seed\":0.5}", ERR_FIELD_RANGE},
+        {HEADER ",\"targets\":[{},{},{},{},{},{},{},{},{}]}", ERR_FIELD_RANGE},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct capture_header h;
+        struct err e = {0};
+        enum err_code code = capture_read_header(span_of(rows[i].text), &h, &e);
+        if (code != rows[i].code || e.code != code)
+            fail_msg("row %zu: %s, %s", i, err_name(code), e.text);
+    }
+}
+
+static void wrong_intervals_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum err_code code;
+    } rows[] = {
+        {"{}", ERR_OK},
+        {"{\"latency\":{\"count\":3,\"buckets\":[[1,1],[5,2]]}}", ERR_OK},
+        {"{\"latency\":{\"count\":4,\"buckets\":[[1,1],[5,2]]}}", ERR_FIELD_RANGE},
+        {"{\"latency\":{\"count\":1,\"buckets\":[]}}", ERR_FIELD_RANGE},
+        {"{\"latency\":{\"count\":1,\"buckets\":[[1056,1]]}}", ERR_FIELD_RANGE},
+        {"{\"latency\":{\"count\":1,\"buckets\":[[1,1,1]]}}", ERR_FIELD_TYPE},
+        {"{\"latency\":{\"count\":1,\"buckets\":[1]}}", ERR_JSON_SYNTAX},
+        {"{\"errors\":{\"connect\":\"1\"}}", ERR_FIELD_TYPE},
+        {"{\"errors\":{\"connect\":-1}}", ERR_FIELD_RANGE},
+        {"{\"target\":4294967296}", ERR_FIELD_RANGE},
+        {"{\"start_us\":9223372036854775807}", ERR_FIELD_RANGE},
+        {"{\"steal_us\":\"none\"}", ERR_FIELD_TYPE},
+        {"{\"due\":1", ERR_JSON_SYNTAX},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct capture_interval interval;
+        struct err e = {0};
+        enum err_code code = capture_read_interval(span_of(rows[i].text), &interval, &e);
+        if (code != rows[i].code || e.code != code)
+            fail_msg("row %zu: %s, %s", i, err_name(code), e.text);
+    }
+    static char huge[CAPTURE_LINE_BYTES_MAX + 1];
+    struct capture_interval interval;
+    assert_int_equal(capture_read_interval((struct span){huge, sizeof huge}, &interval, NULL),
+                     ERR_LIMIT);
+}
+
+/* A file with these bytes, removed at once; the name that still opens it is returned. */
+static const char *file_with(const char *text)
+{
+    static char name[64];
+    char path[] = "/tmp/capture-test-XXXXXX";
+    static int fd = -1;
+    if (fd >= 0) close(fd);
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    return name;
+}
+
+#define TWO HEADER ",\"targets\":[{},{}]}\n"
+
+static void files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum err_code code;
+        size_t count;
+        uint32_t line;
+    } rows[] = {
+        {TWO, ERR_OK, 0, 0},
+        {TWO "{\"target\":1,\"due\":5}\n{\"target\":0,\"due\":7}\n{\"target\":1,\"due\":3}\n",
+         ERR_OK, 3, 0},
+        {TWO "{\"target\":1}\n{\"target\":0,\"due\":", ERR_OK, 1, 0},
+        {TWO "{\"target\":1}\n{\"target\":2}\n", ERR_FIELD_RANGE, 0, 3},
+        {TWO "{\"target\":1}\n\n", ERR_JSON_SYNTAX, 0, 3},
+        {"", ERR_JSON_SYNTAX, 0, 0},
+        {"{}\n", ERR_UNSUPPORTED, 0, 1},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct capture c = {0};
+        struct err e = {0};
+        enum err_code code = capture_open(file_with(rows[i].text), &c, &e);
+        if (code != rows[i].code || e.line != rows[i].line || c.count != rows[i].count)
+            fail_msg("row %zu: %s line %u, %zu intervals", i, err_name(code), e.line, c.count);
+        if (i == 1) {
+            struct capture_interval total;
+            capture_total(&c, 1, &total);
+            assert_int_equal(total.due, 8);
+            capture_total(&c, 0, &total);
+            assert_int_equal(total.due, 7);
+        }
+        capture_done(&c);
+    }
+    struct capture c;
+    assert_int_equal(capture_open("/nowhere/at/all", &c, NULL), ERR_SYSTEM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(header_round_trip),
+        cmocka_unit_test(interval_round_trip),
+        cmocka_unit_test(the_largest_line_fits),
+        cmocka_unit_test(adding_up_loses_nothing),
+        cmocka_unit_test(adding_up_in_any_order),
+        cmocka_unit_test(failed_leaves_connects_out),
+        cmocka_unit_test(wrong_headers_are_refused),
+        cmocka_unit_test(wrong_intervals_are_refused),
+        cmocka_unit_test(files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
