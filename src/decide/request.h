@@ -73,7 +73,7 @@ enum err_code request_read(const struct plan *plan, struct span body, char *scra
                            struct request *out, struct err *e) MUST_CHECK;
 
 /* RFC 3339 time to microseconds since 1970 (finer digits are cut off; a leap second counts as the
- * second after it). False if the text is none. */
+ * second after it). False if the text is none, or in UTC not in the years 0 to 9999. */
 bool request_time_read(struct span text, int64_t *us);
 
 /* The other way: "2026-11-30T08:00:00.123Z", 24 bytes, milliseconds cut. Years 0 to 9999. */

@@ -3,6 +3,9 @@
  * algorithms"). */
 #include "decide/request.h"
 
+#define YEAR_0_S INT64_C(-62167219200)
+#define YEAR_10000_S INT64_C(253402300800)
+
 static bool digits(struct span text, size_t at, int count, int *out)
 {
     int value = 0;
@@ -72,7 +75,9 @@ bool request_time_read(struct span text, int64_t *us)
     if (at != text.len) return false;
 
     int64_t s = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-    *us = (s - zone_s) * 1000000 + micro;
+    s -= zone_s;
+    if (s < YEAR_0_S || s >= YEAR_10000_S) return false; /* an answer could not tell it */
+    *us = s * 1000000 + micro;
     return true;
 }
 
