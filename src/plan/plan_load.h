@@ -29,11 +29,12 @@ struct plan *plan_load(struct span yaml, const struct plan_options *options,
 struct span plan_demo_text(void);
 
 /* plan_check.c: the plan as it would run, as YAML: every default filled in, in a fixed order. This
- * text is what the fingerprint is a hash of (its decision part). */
+ * text is what the fingerprint is a hash of (its decision part). It loads again to an equal plan;
+ * PLAN_BYTES_MAX bytes always hold it. */
 void plan_print(struct buf *b, const struct plan *plan);
 void plan_print_decision_part(struct buf *b, const struct plan *plan);
 
-/* The number of metric series that the plan makes; largest: the name of the metric with the most. */
+/* The most metric series that the plan can make; largest: the name of the metric with the most. */
 uint64_t plan_series_count(const struct plan *plan, const char **largest);
 
 #endif

@@ -38,9 +38,11 @@ static const struct {
     {"interlude_state_total", BY(VARIANT) | BY(STATE_STATUS)},
     /* Of one version: those of plans before it are theirs. */
     {"interlude_missing_posteriors_total", BY(VARIANT) | BY(SEGMENT) | BY(ACTION)},
+    {"interlude_posteriors_unused_total", BY(VARIANT)},
     {"interlude_attribute_unknown_total", BY(ATTRIBUTE) | BY(WHY_UNKNOWN)},
     {"interlude_guardrail_total", BY(VARIANT) | BY(GUARDRAIL)},
     {"interlude_fallback_total", BY(VARIANT) | BY(FALLBACK_REASON)},
+    {"interlude_rule_errors_total", BY(VARIANT)},
     {"interlude_ads_decided_total", BY(VARIANT)},
     {"interlude_covered_seconds_total", BY(VARIANT)},
     {"interlude_plan_info", 0},

@@ -220,6 +220,7 @@ static void test_series(void **state)
                               + V * 9               /* guardrails */
                               + V * 5               /* fallbacks */
                               + V + V               /* ads decided, covered seconds */
+                              + V + V               /* unused posteriors, errors of rules */
                               + 1;                  /* plan info */
     struct plan *plan = load_good(plan_demo_text(), "demo");
     const char *largest = NULL;

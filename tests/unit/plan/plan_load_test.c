@@ -254,7 +254,7 @@ static void test_limits(void **state)
         {{1, 1, 1, 1, 1, 1, 17, 1}, "expected at most 16 experiments, found 17"},
         {{1, 1, 1, 1, 1, 1, 1, 9}, "expected 1 to 8 caps, found 9"},
         {{15, 20, 1, 1, 1, 32, 1, 1},
-         "the plan makes 32639 metric series, most of them interlude_decisions_total: at most "
+         "the plan makes 32705 metric series, most of them interlude_decisions_total: at most "
          "20000 "
          "are allowed"},
     };
