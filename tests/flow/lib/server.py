@@ -1,0 +1,160 @@
+"""A server of our own: on free ports, with a directory of its own, and ended by its own handle."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BINARY = os.path.join(ROOT, "build", "interlude")
+
+PLAN = """\
+version: {version}
+salt: test
+actions:
+  - {{name: none, ads: 0, cooldown: 60s}}
+  - {{name: pod_1, ads: 1, max_duration: 30s, cooldown: 6m}}
+segments: [core]
+policies:
+  rules:
+    kind: fixed
+    rules:
+      - {{action: {action}}}
+  learned: {{kind: thompson, fallback: rules}}
+variants:
+  control: {{policy: rules}}
+  bayes: {{policy: learned}}
+default_variant: control
+server: {{{server}}}
+log: {{{log}}}
+{more}"""
+
+
+def plan(version="t-1", action="pod_1", server="", log="level: info", more=""):
+    listen = "listen: 127.0.0.1:0, admin: 127.0.0.1:0"
+    server = listen + (", " + server if server else "")
+    return PLAN.format(version=version, action=action, server=server, log=log, more=more)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(condition, seconds=5.0, what="condition"):
+    """What `condition` returns, once it is true."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError("%s did not come true within %g s" % (what, seconds))
+        time.sleep(0.005)
+
+
+class Server:
+    """`plan_text` None: the built-in plan. `stdout`: a file object instead of the log file.
+    `descriptors`: the hard limit of open files."""
+
+    def __init__(self, plan_text=None, args=(), stdout=None, descriptors=None, wait=True,
+                 close_stdout=False):
+        self.directory = tempfile.mkdtemp(prefix="interlude-test-")
+        self.log_path = os.path.join(self.directory, "log")
+        self.plan_path = os.path.join(self.directory, "plan.yaml")
+        command = [BINARY, "serve"]
+        if plan_text is not None:
+            self.write_plan(plan_text)
+            command += ["--config", self.plan_path]
+        if plan_text is None and "--listen" not in args:
+            command += ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
+        command += list(args)
+
+        def prepare():
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+            if close_stdout:
+                os.close(1)
+
+        self.errors_path = os.path.join(self.directory, "stderr")
+        with open(self.log_path, "wb") as log, open(self.errors_path, "wb") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout or log,
+                                            stderr=errors, preexec_fn=prepare)
+        self.decisions = self.operations = None
+        if wait:
+            ready = self.wait_log("server_ready", 10)
+            self.decisions = self._address(ready["listen"])
+            self.operations = self._address(ready["admin"])
+
+    @staticmethod
+    def _address(text):
+        host, port = text.rsplit(":", 1)
+        return host.strip("[]"), int(port)
+
+    def write_plan(self, text):
+        """As an editor does it: the file is never half there."""
+        with open(self.plan_path + ".new", "w") as f:
+            f.write(text)
+        os.rename(self.plan_path + ".new", self.plan_path)
+
+    def log(self, event=None):
+        lines = []
+        with open(self.log_path) as f:
+            for line in f:
+                if line.endswith("\n"):
+                    lines.append(json.loads(line))
+        return [line for line in lines if event in (None, line["event"])]
+
+    def wait_log(self, event, seconds=5.0, count=1):
+        def found():
+            lines = self.log(event)
+            if len(lines) >= count:
+                return lines[count - 1]
+            if self.process.poll() is not None:
+                raise AssertionError("the server ended with %s: %s"
+                                     % (self.process.returncode, self.errors()))
+            return None
+        return wait_for(found, seconds, "a line `%s` in the log" % event)
+
+    def errors(self):
+        with open(self.errors_path, errors="replace") as f:
+            return f.read()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait_exit(self, seconds=10):
+        return self.process.wait(timeout=seconds)
+
+    def cpu_seconds(self):
+        with open("/proc/%d/stat" % self.process.pid) as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self):
+        """Ends it, if it has not ended, and holds it to ending well."""
+        fault = None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                code = self.process.wait(timeout=10)
+                fault = "it ended with %d: %s" % (code, self.errors()) if code else None
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                fault = "it did not end on SIGINT"
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if fault:
+            raise AssertionError(fault)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

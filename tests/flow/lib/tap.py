@@ -1,0 +1,54 @@
+"""Runs unittest cases and tells of each in a line: `ok N - name` or `not ok N - name`."""
+
+import sys
+import traceback
+import unittest
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.number = self.failed = 0
+        self.faults = []
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.faults = []
+
+    def _note(self, error, what=""):
+        self.faults.append(what + "".join(traceback.format_exception(*error)))
+
+    def addFailure(self, test, err):
+        self._note(err)
+
+    def addError(self, test, err):
+        self._note(err)
+        if not hasattr(test, "_testMethodName"):  # a class that could not be set up
+            self._tell(str(test))
+
+    def addSubTest(self, test, subtest, err):
+        if err:
+            self._note(err, "with %s\n" % subtest._subDescription())
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self._tell("%s.%s" % (type(test).__module__.rsplit(".", 1)[-1], test._testMethodName))
+
+    def _tell(self, name):
+        self.number += 1
+        if self.faults:
+            self.failed += 1
+        print("%sok %d - %s" % ("not " if self.faults else "", self.number, name))
+        for fault in self.faults:
+            for line in fault.rstrip().split("\n"):
+                print("# " + line)
+        self.faults = []
+        sys.stdout.flush()
+
+
+def run(suite):
+    """Exit code: 0, if at least one test ran and none failed."""
+    result = TapResult()
+    suite.run(result)
+    print("1..%d" % result.number)
+    return 0 if result.number and not result.failed else 1
