@@ -278,9 +278,8 @@ static void workers_phase_set(struct server *s, enum loop_phase phase)
     for (int i = 0; i < s->worker_count; i++) loop_phase_set(s->threads[i].loop, phase);
 }
 
-static void drain_begin(struct server *s)
+static void drain_begin(struct server *s, int64_t drain_ms)
 {
-    int64_t drain_ms = reload_drain_ms(&s->reload);
     s->stage = STAGE_DRAINING;
     s->drain_until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;
     atomic_store(&s->ready, false);
@@ -302,8 +301,7 @@ static void stop_signal(struct server *s, const char *reason, bool at_once)
     switch (s->stage) {
     case STAGE_SERVING:
         s->stop_reason = reason;
-        drain_begin(s);
-        if (at_once) end_begin(s);
+        drain_begin(s, at_once ? 0 : reload_drain_ms(&s->reload));
         break;
     case STAGE_DRAINING:
         end_begin(s);

@@ -1,0 +1,263 @@
+"""What a client may take: time, memory, connections, descriptors."""
+
+import os
+import socket
+import time
+import unittest
+
+from lib.server import Server, plan, wait_for
+from lib.wire import Closed, Connection, ask, decide, get, request
+
+SHORT = "head_timeout: 300ms, body_timeout: 400ms, answer_timeout: 500ms, idle_timeout: 600ms"
+
+
+class Deadlines(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(plan(server=SHORT + ", workers: 1"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def connect(self, **more):
+        c = Connection(self.server.decisions, **more)
+        self.addCleanup(c.close)
+        return c
+
+    def assert_timed_out(self, c, what):
+        a = c.answer()
+        self.assertEqual((a.status, a.code, a.field("Connection")), (408, "timeout", "close"))
+        self.assertIn(what, a.json()["detail"])
+        self.assertTrue(c.ended())
+
+    def test_idle_is_closed_silently(self):
+        c = self.connect()
+        with self.assertRaises(Closed):
+            c.answer()
+
+    def test_idle_again_after_an_answer(self):
+        c = self.connect()
+        for _ in range(3):
+            time.sleep(0.4)
+            c.send(decide())
+            self.assertEqual(c.answer().status, 200)
+        with self.assertRaises(Closed):
+            c.answer()
+
+    def drip(self, c, data, pause):
+        """Sends a byte at a time, until the server has said something."""
+        c.socket.settimeout(0)
+        for i in range(len(data)):
+            try:
+                c.socket.send(data[i:i + 1])
+                if c._more():
+                    break
+            except BlockingIOError:
+                pass
+            time.sleep(pause)
+        c.socket.settimeout(5)
+
+    def test_head_is_timed_as_a_whole(self):
+        c = self.connect()
+        began = time.monotonic()
+        self.drip(c, decide(), 0.02)
+        self.assert_timed_out(c, "head")
+        self.assertLess(time.monotonic() - began, 3)
+
+    def test_body_is_timed_as_a_whole(self):
+        c = self.connect()
+        head, body = request(body=b" " * 2000).split(b"\r\n\r\n")
+        c.send(head + b"\r\n\r\n")
+        self.drip(c, body, 0.02)
+        self.assert_timed_out(c, "body")
+
+    def test_second_head_has_its_own_time(self):
+        c = self.connect()
+        for _ in range(4):
+            whole = decide()
+            c.send(whole[:20])
+            time.sleep(0.15)
+            c.send(whole[20:])
+            self.assertEqual(c.answer().status, 200)
+        c.send(decide()[:20])
+        self.assert_timed_out(c, "head")
+
+    def test_answer_that_is_not_taken(self):
+        c = self.connect(receive_buffer=4096)
+        c.socket.settimeout(0.1)
+        pushed = False
+        try:
+            for _ in range(1000):
+                c.send(decide() * 100)
+        except socket.timeout:
+            pushed = True
+        except ConnectionError:
+            pass
+        self.assertTrue(pushed, "nothing pushed back")
+        time.sleep(1.5)
+        with self.assertRaises(ConnectionError):
+            c.socket.settimeout(2)
+            while True:
+                c.send(b"x" * 65536)
+
+
+class BackPressure(unittest.TestCase):
+    def test_memory_is_bounded(self):
+        """Clients that send without reading are not read from either."""
+        with Server(plan(server="answer_timeout: 30s, workers: 1")) as server:
+            ask(server.decisions, decide())
+            before = resident_kb(server)
+            clients = [Connection(server.decisions, receive_buffer=4096) for _ in range(20)]
+            data = decide() * 2000
+            for c in clients:
+                c.socket.setblocking(False)
+            for _ in range(30):
+                for c in clients:
+                    try:
+                        c.socket.send(data)
+                    except BlockingIOError:
+                        pass
+            time.sleep(0.2)
+            self.assertLess(resident_kb(server) - before, 20 * 300)
+            self.assertEqual(ask(server.decisions, decide()).status, 200)
+            # And what they asked for is all there, in order, once they read.
+            for c in clients[:3]:
+                c.socket.setblocking(True)
+                c.socket.settimeout(5)
+                for _ in range(500):
+                    self.assertEqual(c.answer().status, 200)
+            for c in clients:
+                c.close()
+
+    def test_halves_of_requests_are_bounded(self):
+        with Server(plan(server="workers: 1")) as server:
+            clients = [Connection(server.decisions) for _ in range(50)]
+            half = request(body=b" " * 65536)[:60000]
+            for c in clients:
+                c.send(half)
+            self.assertEqual(ask(server.decisions, decide()).status, 200)
+            for c in clients:
+                c.send(b" " * (len(request(body=b" " * 65536)) - len(half)))
+                self.assertEqual(c.answer().code, "json_syntax")
+                c.close()
+
+
+def resident_kb(server):
+    with open("/proc/%d/status" % server.process.pid) as f:
+        for line in f:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+
+
+class Connections(unittest.TestCase):
+    def test_connections_max(self):
+        with Server(plan(server="connections_max: 5, workers: 2")) as server:
+            held = [Connection(server.decisions) for _ in range(5)]
+            for c in held:
+                c.send(decide())
+                self.assertEqual(c.answer().status, 200)
+            for _ in range(3):
+                with Connection(server.decisions) as further:
+                    further.send(decide())
+                    a = further.answer()
+                    self.assertEqual((a.status, a.code), (503, "connections_max"))
+                    self.assertGreaterEqual(int(a.field("Retry-After")), 1)
+                    self.assertEqual(a.field("Connection"), "close")
+                    self.assertTrue(further.ended())
+            # The other port has places of its own, and says what happens.
+            self.assertEqual(get(server.operations, "/readyz").status, 200)
+            self.assertTrue(server.wait_log("connections_max_reached"))
+            # Who has a connection keeps it; who gives it back makes a place.
+            held[0].send(decide())
+            self.assertEqual(held[0].answer().status, 200)
+            held.pop().close()
+            wait_for(lambda: ask(server.decisions, decide()).status == 200, what="a place")
+            for c in held:
+                c.close()
+
+    def test_many_more_than_connections_max(self):
+        with Server(plan(server="connections_max: 2, workers: 1")) as server:
+            held = [Connection(server.decisions) for _ in range(2)]
+            for c in held:
+                c.send(decide())
+                c.answer()
+            crowd = [Connection(server.decisions) for _ in range(300)]
+            for c in crowd[-50:]:
+                try:
+                    self.assertEqual(c.answer().status, 503)
+                except (Closed, ConnectionError):
+                    pass
+            for c in crowd + held:
+                c.close()
+            wait_for(lambda: ask(server.decisions, decide()).status == 200, what="a place")
+
+    def test_slots_are_used_again(self):
+        with Server(plan(server="connections_max: 8, workers: 2")) as server:
+            for _ in range(300):
+                wait_for(lambda: ask(server.decisions, decide()).status == 200, what="a place")
+
+    def test_spread_over_workers(self):
+        """Of 64 connections, each of 4 workers has 16: threads are told apart by their turns."""
+        with Server(plan(server="workers: 4")) as server:
+            held = [Connection(server.decisions) for _ in range(64)]
+            for c in held:
+                c.send(decide())
+                c.answer()
+            counts = []
+            fds = "/proc/%d/fdinfo" % server.process.pid
+            for fd in os.listdir(fds):
+                try:
+                    with open(os.path.join(fds, fd)) as f:
+                        watched = f.read().count("tfd:")
+                except OSError:
+                    continue
+                if watched >= 5:  # a worker's epoll: its connections, and its wake-up
+                    counts.append(watched - 1)
+            self.assertEqual(len(counts), 4)
+            self.assertEqual(sum(counts), 64)
+            self.assertTrue(all(14 <= n <= 18 for n in counts), counts)
+            for c in held:
+                c.close()
+
+    def test_descriptors_used_up(self):
+        """Accepting pauses, without spinning; who is connected is served; it goes on afterwards."""
+        with Server(plan(server="workers: 1"), descriptors=64) as server:
+            held = []
+            for _ in range(80):
+                c = Connection(server.decisions)
+                c.send(decide())
+                held.append(c)
+            served = 0
+            for c in held:
+                c.socket.settimeout(0.3 if served < 64 else 0.01)
+                try:
+                    served += c.answer().status == 200
+                except socket.timeout:
+                    break
+            self.assertGreater(served, 20)
+            self.assertLess(served, 64)
+            server.wait_log("accept_paused")
+            held[0].send(decide())
+            self.assertEqual(held[0].answer().status, 200)
+            before = server.cpu_seconds()
+            time.sleep(0.5)
+            self.assertLess(server.cpu_seconds() - before, 0.25)
+            for c in held[:40]:
+                c.close()
+            held[-1].socket.settimeout(5)
+            self.assertEqual(held[-1].answer().status, 200)
+            for c in held[40:]:
+                c.close()
+
+    def test_idle_costs_nothing(self):
+        with Server(plan(server="workers: 2")) as server:
+            held = [Connection(server.decisions) for _ in range(50)]
+            for c in held:
+                c.send(decide())
+                c.answer()
+            before = server.cpu_seconds()
+            time.sleep(0.6)
+            self.assertLess(server.cpu_seconds() - before, 0.2)
+            for c in held:
+                c.close()
