@@ -3,9 +3,9 @@
 #include "decide/request.h"
 #include "wire/json_write.h"
 
-/* Always kept free: for a closing bracket and the line's end. */
+/* Always kept free: for the line's end. */
 #define CUT_END ",\"cut\":true}\n"
-enum { END_BYTES = sizeof(CUT_END) + 1 };
+enum { END_BYTES = sizeof(CUT_END) - 1 };
 
 void line_begin(struct line *l, char *memory, enum signal_site site, int64_t wall_us)
 {
@@ -34,6 +34,28 @@ static bool keep(struct line *l, size_t len)
     return false;
 }
 
+/* `"field":[`, and the byte that will close it is kept free until nested_end. False: no room. */
+static bool nested_begin(struct line *l, enum signal_field_id field, char bracket)
+{
+    size_t before = l->text.len;
+    if (before == l->text.cap) {
+        l->cut = true;
+        return false;
+    }
+    l->text.cap--;
+    key(l, field);
+    buf_char(&l->text, bracket);
+    if (keep(l, before)) return true;
+    l->text.cap++;
+    return false;
+}
+
+static void nested_end(struct line *l, char bracket)
+{
+    l->text.cap++;
+    buf_char(&l->text, bracket);
+}
+
 void line_text(struct line *l, enum signal_field_id field, struct span text)
 {
     size_t len = l->text.len;
@@ -54,11 +76,7 @@ void line_counts(struct line *l, enum signal_field_id field, const uint64_t coun
 {
     bool any = false;
     for (int site = 0; site < SITE_COUNT; site++) any |= counts[site] != 0;
-    size_t before = l->text.len;
-    if (!any) return;
-    key(l, field);
-    buf_char(&l->text, '{');
-    if (!keep(l, before)) return;
+    if (!any || !nested_begin(l, field, '{')) return;
     for (int site = 0; site < SITE_COUNT; site++) {
         if (!counts[site]) continue;
         size_t len = l->text.len;
@@ -66,17 +84,12 @@ void line_counts(struct line *l, enum signal_field_id field, const uint64_t coun
         buf_u64(&l->text, counts[site]);
         keep(l, len);
     }
-    l->text.cap++;
-    buf_char(&l->text, '}');
-    l->text.cap--;
+    nested_end(l, '}');
 }
 
 static void line_list(struct line *l, enum signal_field_id field, struct span list)
 {
-    size_t before = l->text.len;
-    key(l, field);
-    buf_char(&l->text, '[');
-    if (!keep(l, before)) return;
+    if (!nested_begin(l, field, '[')) return;
     struct span entry;
     for (bool first = true; record_entry_next(&list, &entry); first = false) {
         size_t len = l->text.len;
@@ -84,9 +97,7 @@ static void line_list(struct line *l, enum signal_field_id field, struct span li
         json_write_string(&l->text, entry);
         if (!keep(l, len)) break;
     }
-    l->text.cap++;
-    buf_char(&l->text, ']');
-    l->text.cap--;
+    nested_end(l, ']');
 }
 
 size_t line_end(struct line *l)

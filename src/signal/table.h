@@ -35,13 +35,13 @@ enum signal_field_kind { FIELD_KIND_TEXT, FIELD_KIND_LIST, FIELD_KIND_NUMBER, FI
     X(WORKERS, "workers", NUMBER)                     \
     X(DRAIN_MS, "drain_ms", NUMBER)                   \
     X(REASON, "reason", TEXT)                         \
+    X(PATH, "path", TEXT)                             \
     X(CODE, "code", TEXT)                             \
     X(LINE, "line", NUMBER)                           \
     X(COLUMN, "column", NUMBER)                       \
     X(MESSAGE, "message", TEXT)                       \
     X(ERRORS, "errors", NUMBER)                       \
     X(CONNECTIONS, "connections", NUMBER)             \
-    X(PATH, "path", TEXT)                             \
     X(SUPPRESSED, "suppressed", COUNTS)               \
     X(DROPPED, "dropped", COUNTS)                     \
     X(SINK_GONE, "sink_gone", NUMBER)                 \

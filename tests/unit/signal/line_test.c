@@ -1,0 +1,181 @@
+#include "signal/line.h"
+
+#include "support.h"
+
+#include <jansson.h>
+
+static json_t *line_read(const char *memory, size_t len)
+{
+    assert_true(len <= LINE_BYTES_MAX);
+    assert_int_equal(memory[len - 1], '\n');
+    assert_null(memchr(memory, '\n', len - 1));
+    json_error_t error;
+    json_t *json = json_loadb(memory, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!json) fail_msg("%s: %.*s", error.text, (int)len, memory);
+    return json;
+}
+
+static void a_record_becomes_its_line(void **state)
+{
+    (void)state;
+    struct record r;
+    record_init(&r, SITE_POSTERIORS_PARTIAL, 1796025600123456);
+    record_text(&r, FIELD_REQUEST_ID, SPAN("r\"1\n"));
+    record_text(&r, FIELD_SEGMENT_ID, (struct span){0}); /* left out */
+    record_text(&r, FIELD_VARIANT, SPAN("bayes"));
+    record_text(&r, FIELD_VERSION, SPAN("demo-1"));
+    record_list_begin(&r, FIELD_MISSING_ACTIONS);
+    record_list_add(&r, SPAN("pod_1"));
+    record_list_add(&r, SPAN(""));
+    record_list_end(&r);
+    record_list_begin(&r, FIELD_INVALID_ACTIONS); /* left out */
+    record_list_end(&r);
+    record_list_begin(&r, FIELD_UNKNOWN_ACTIONS);
+    record_list_add(&r, SPAN("pod_9"));
+    record_list_end(&r);
+    char memory[LINE_BYTES_MAX];
+    size_t len = line_render(memory, &r);
+    memory[len - 1] = '\0';
+    assert_string_equal(memory,
+                        "{\"timestamp\":\"2026-11-30T08:00:00.123Z\",\"level\":\"warning\","
+                        "\"event\":\"posteriors_partial\",\"request_id\":\"r\\\"1\\n\",\"variant\":"
+                        "\"bayes\",\"version\":\"demo-1\",\"missing_actions\":[\"pod_1\",\"\"],"
+                        "\"unknown_actions\":[\"pod_9\"]}");
+}
+
+static void numbers_keep_their_sign(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {0, -1, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct record r;
+        record_init(&r, SITE_SERVER_STARTED, 0);
+        record_number(&r, FIELD_PID, numbers[i]);
+        char memory[LINE_BYTES_MAX];
+        json_t *json = line_read(memory, line_render(memory, &r));
+        assert_int_equal(json_integer_value(json_object_get(json, "pid")), numbers[i]);
+        json_decref(json);
+    }
+}
+
+/* The longest ids and names there are, of bytes that need no escape, or six times their length. */
+static void the_longest_record_is_whole_or_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        char byte;
+        bool cut;
+    } cases[] = {{'a', false}, {'\x01', true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        memset(text, cases[i].byte, sizeof text);
+        struct record r;
+        record_init(&r, SITE_POSTERIORS_INVALID, 0);
+        record_text(&r, FIELD_REQUEST_ID, (struct span){text, 128});
+        record_text(&r, FIELD_SEGMENT_ID, (struct span){text, 64});
+        record_text(&r, FIELD_VARIANT, (struct span){text, 64});
+        record_text(&r, FIELD_VERSION, (struct span){text, 64});
+        record_list_begin(&r, FIELD_INVALID_ACTIONS);
+        for (int k = 0; k < ACTIONS_MAX; k++) record_list_add(&r, (struct span){text, 64});
+        record_list_end(&r);
+        record_list_begin(&r, FIELD_UNKNOWN_ACTIONS);
+        for (int k = 0; k < 4; k++) record_list_add(&r, (struct span){text, 64});
+        record_list_end(&r);
+        assert_false(r.cut); /* a ring takes all of it */
+        assert_true(r.bytes <= RECORD_BYTES_MAX);
+        char memory[LINE_BYTES_MAX];
+        json_t *json = line_read(memory, line_render(memory, &r));
+        assert_int_equal(json_is_true(json_object_get(json, "cut")), cases[i].cut);
+        json_decref(json);
+    }
+}
+
+static void what_does_not_fit_is_left_out(void **state)
+{
+    (void)state;
+    char text[4096];
+    memset(text, 'x', sizeof text);
+    struct record r;
+    record_init(&r, SITE_SESSION_INVALID, 0);
+    record_text(&r, FIELD_REQUEST_ID, (struct span){text, sizeof text}); /* shortened */
+    record_list_begin(&r, FIELD_INVALID_ATTRIBUTES);
+    for (int k = 0; k < ATTRIBUTES_MAX; k++) record_list_add(&r, (struct span){text, 64});
+    record_list_end(&r);
+    record_list_begin(&r, FIELD_ABSENT_ATTRIBUTES);
+    record_list_add(&r, (struct span){text, 64});
+    record_list_end(&r);
+    record_number(&r, FIELD_PID, 7);
+    assert_true(r.cut);
+    assert_true(r.bytes <= RECORD_BYTES_MAX);
+    char memory[LINE_BYTES_MAX];
+    json_t *json = line_read(memory, line_render(memory, &r));
+    assert_true(json_is_true(json_object_get(json, "cut")));
+    size_t listed = json_array_size(json_object_get(json, "invalid_attributes"));
+    assert_in_range(listed, 10, ATTRIBUTES_MAX - 1);
+    json_decref(json);
+}
+
+/* Any mix of fields of any length: a valid line, never too long, and cut only if something is gone.
+ */
+static void any_record_is_a_valid_line(void **state)
+{
+    (void)state;
+    char text[600];
+    uint32_t random = 7;
+    for (int i = 0; i < 20000; i++) {
+        struct record r;
+        record_init(&r, SITE_POSTERIORS_ABSENT, i);
+        for (int id = 0; id < FIELD_COUNT; id++) {
+            random = random * 1664525 + 1013904223;
+            size_t len = (random >> 8) % (random >> 28 ? 40 : sizeof text);
+            for (size_t k = 0; k < len; k++) text[k] = (char)(random >> (k % 25));
+            if (signal_fields[id].kind == FIELD_KIND_TEXT)
+                record_text(&r, (enum signal_field_id)id, (struct span){text, len});
+            if (signal_fields[id].kind == FIELD_KIND_NUMBER)
+                record_number(&r, (enum signal_field_id)id, random);
+            if (signal_fields[id].kind != FIELD_KIND_LIST) continue;
+            record_list_begin(&r, (enum signal_field_id)id);
+            for (uint32_t k = 0; k < (random >> 16) % 9; k++)
+                record_list_add(&r, (struct span){text, len});
+            record_list_end(&r);
+        }
+        assert_true(r.bytes <= RECORD_BYTES_MAX);
+        char memory[LINE_BYTES_MAX];
+        json_decref(line_read(memory, line_render(memory, &r)));
+    }
+}
+
+static void counts_by_site(void **state)
+{
+    (void)state;
+    uint64_t counts[SITE_COUNT] = {[SITE_POSTERIORS_ABSENT] = 3, [SITE_ACCEPT_PAUSED] = UINT64_MAX};
+    uint64_t none[SITE_COUNT] = {0};
+    char memory[LINE_BYTES_MAX];
+    struct line l;
+    line_begin(&l, memory, SITE_LOG_SUPPRESSED, 0);
+    line_counts(&l, FIELD_SUPPRESSED, counts);
+    line_counts(&l, FIELD_DROPPED, none);
+    size_t len = line_end(&l);
+    memory[len - 1] = '\0';
+    assert_non_null(strstr(memory, "\"suppressed\":{\"posteriors_absent\":3,"
+                                   "\"accept_paused\":18446744073709551615}}"));
+    for (int i = 0; i < SITE_COUNT; i++) counts[i] = UINT64_MAX; /* the longest there is */
+    line_begin(&l, memory, SITE_LOG_SUPPRESSED, 0);
+    line_counts(&l, FIELD_SUPPRESSED, counts);
+    line_counts(&l, FIELD_DROPPED, counts);
+    line_end(&l);
+    assert_false(l.cut);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_becomes_its_line),
+        cmocka_unit_test(numbers_keep_their_sign),
+        cmocka_unit_test(the_longest_record_is_whole_or_says_so),
+        cmocka_unit_test(what_does_not_fit_is_left_out),
+        cmocka_unit_test(any_record_is_a_valid_line),
+        cmocka_unit_test(counts_by_site),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
