@@ -10,6 +10,137 @@ static struct span print(const struct plan *plan, int which)
     return buf_text(&b);
 }
 
+/* Both hashes are of the printed plan, so they cannot tell what printing loses. These compare what
+ * was compiled, field by field. */
+static bool same_rule(const struct rule *a, const struct rule *b)
+{
+    return a && b ? span_equal(rule_text(a), rule_text(b)) : a == b;
+}
+
+static bool same_cap(const struct plan_cap *a, const struct plan_cap *b)
+{
+    if (a->count != b->count) return false;
+    for (int i = 0; i < a->count; i++)
+        if (a->items[i].max != b->items[i].max || !same_rule(a->items[i].when, b->items[i].when))
+            return false;
+    return true;
+}
+
+static bool same_policy(const struct plan *p, const struct policy *a, const struct plan *q,
+                        const struct policy *b)
+{
+    if (a->rule_count != b->rule_count) return false;
+    for (int i = 0; i < a->rule_count; i++) {
+        const struct policy_rule *r = &a->rules[i], *s = &b->rules[i];
+        if (r->action != s->action || r->cooldown_ms != s->cooldown_ms ||
+            !same_rule(r->when, s->when))
+            return false;
+    }
+    bool fallbacks = a->fallback && b->fallback
+                         ? a->fallback - p->policies == b->fallback - q->policies
+                         : a->fallback == b->fallback;
+    return span_equal(a->name, b->name) && a->kind == b->kind && a->actions == b->actions &&
+           a->on_partial == b->on_partial && a->on_empty == b->on_empty &&
+           a->on_stale == b->on_stale && a->max_posterior_age_us == b->max_posterior_age_us &&
+           a->has_prior == b->has_prior && fallbacks && a->values_equal == b->values_equal &&
+           memcmp(a->prior, b->prior, sizeof a->prior) == 0 &&
+           memcmp(a->offset, b->offset, sizeof a->offset) == 0 &&
+           memcmp(a->weight, b->weight, sizeof a->weight) == 0 && a->floor == b->floor &&
+           a->floor_toward == b->floor_toward && a->attributes_read == b->attributes_read &&
+           a->attributes_needed == b->attributes_needed;
+}
+
+static bool same_labels(const struct plan *a, const struct plan *b)
+{
+    if (a->actions.count != b->actions.count || a->segment_count != b->segment_count ||
+        a->schema.count != b->schema.count)
+        return false;
+    for (int i = 0; i < a->actions.count; i++) {
+        const struct action *x = &a->actions.actions[i], *y = &b->actions.actions[i];
+        if (!span_equal(x->name, y->name) || x->ads != y->ads || x->cooldown_ms != y->cooldown_ms ||
+            x->max_duration_ms != y->max_duration_ms)
+            return false;
+    }
+    for (int i = 0; i < a->segment_count; i++)
+        if (!span_equal(a->segments[i], b->segments[i])) return false;
+    for (uint32_t i = 0; i < a->schema.count; i++)
+        if (!span_equal(a->schema.attributes[i].name, b->schema.attributes[i].name) ||
+            a->schema.attributes[i].type != b->schema.attributes[i].type)
+            return false;
+    return span_equal(a->salt, b->salt) && a->timezone_offset_s == b->timezone_offset_s;
+}
+
+static bool same_allocation(const struct plan *a, const struct plan *b)
+{
+    if (a->variant_count != b->variant_count || a->experiment_count != b->experiment_count)
+        return false;
+    for (int i = 0; i < a->variant_count; i++)
+        if (!span_equal(a->variants[i].name, b->variants[i].name) ||
+            a->variants[i].policy - a->policies != b->variants[i].policy - b->policies)
+            return false;
+    for (int i = 0; i < a->experiment_count; i++) {
+        const struct plan_experiment *x = &a->experiments[i], *y = &b->experiments[i];
+        if (!span_equal(x->name, y->name) || !span_equal(x->salt, y->salt) ||
+            x->slice_ppm != y->slice_ppm || x->split_count != y->split_count)
+            return false;
+        for (int s = 0; s < x->split_count; s++)
+            if (x->split[s].variant != y->split[s].variant ||
+                x->split[s].up_to != y->split[s].up_to)
+                return false;
+    }
+    return a->default_variant == b->default_variant;
+}
+
+static bool same_guardrails(const struct plan_guardrails *a, const struct plan_guardrails *b)
+{
+    return same_rule(a->ad_free, b->ad_free) && a->grace_period_ms == b->grace_period_ms &&
+           a->min_gap_ms == b->min_gap_ms && a->cooldown == b->cooldown &&
+           a->content_remaining == b->content_remaining &&
+           a->content_boundary == b->content_boundary &&
+           same_cap(&a->ads_per_hour, &b->ads_per_hour) &&
+           same_cap(&a->ad_seconds_per_hour, &b->ad_seconds_per_hour) &&
+           same_cap(&a->ads_per_day, &b->ads_per_day) && a->permissive == b->permissive;
+}
+
+static bool same_operation(const struct plan *p, const struct plan *q)
+{
+    const struct plan_server *a = &p->server, *b = &q->server;
+    const struct plan_log *x = &p->log, *y = &q->log;
+    if (x->site_count != y->site_count) return false;
+    for (int i = 0; i < x->site_count; i++)
+        if (!span_equal(x->sites[i].name, y->sites[i].name) ||
+            x->sites[i].budget.rate != y->sites[i].budget.rate ||
+            x->sites[i].budget.burst != y->sites[i].budget.burst)
+            return false;
+    return span_equal(a->listen, b->listen) && span_equal(a->admin, b->admin) &&
+           a->workers == b->workers && a->connections_max == b->connections_max &&
+           a->per_address_max == b->per_address_max && a->drain_ms == b->drain_ms &&
+           a->head_timeout_ms == b->head_timeout_ms && a->body_timeout_ms == b->body_timeout_ms &&
+           a->answer_timeout_ms == b->answer_timeout_ms &&
+           a->idle_timeout_ms == b->idle_timeout_ms && x->level == y->level && x->sink == y->sink &&
+           span_equal(x->file, y->file) && x->budget.rate == y->budget.rate &&
+           x->budget.burst == y->budget.burst;
+}
+
+static void check_same(const struct plan *a, const struct plan *b, const char *name)
+{
+    bool policies = a->policy_count == b->policy_count;
+    for (int i = 0; policies && i < a->policy_count; i++)
+        policies = same_policy(a, &a->policies[i], b, &b->policies[i]);
+    const struct {
+        const char *what;
+        bool same;
+    } parts[] = {
+        {"policies", policies},
+        {"labels", same_labels(a, b)},
+        {"allocation", same_allocation(a, b)},
+        {"guardrails", same_guardrails(&a->guardrails, &b->guardrails)},
+        {"server or log", same_operation(a, b)},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].same) fail_msg("%s: loads again with other %s", name, parts[i].what);
+}
+
 /* The text loads to an equal plan, and is printed the same. */
 static void check_round_trip(struct span text, const char *name)
 {
@@ -19,6 +150,7 @@ static void check_round_trip(struct span text, const char *name)
     assert_string_equal(plan->fingerprint, again->fingerprint);
     assert_memory_equal(&plan->contents, &again->contents, sizeof plan->contents);
     assert_true(span_equal(plan->version, again->version));
+    check_same(plan, again, name);
     if (!span_equal(printed, print(again, 1))) fail_msg("%s: printed differently again", name);
     plan_free(plan);
     plan_free(again);

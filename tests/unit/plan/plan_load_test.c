@@ -126,7 +126,7 @@ static void test_everything(void **state)
     assert_int_equal(t->on_empty, ON_EMPTY_COLD_START);
     assert_int_equal(t->on_stale, ON_STALE_FALLBACK);
     assert_int_equal(t->floor_toward, FLOOR_FALLBACK);
-    assert_int_equal(t->max_posterior_age_us, (int64_t)36 * 3600 * 1000000);
+    assert_int_equal(t->max_posterior_age_us, 1501000);
     assert_int_equal(t->actions, 6);
     assert_true(t->has_prior && t->prior[1].family == FAMILY_NIG && t->prior[2].p[0] == 0.1);
     assert_false(signbit(t->prior[1].p[0]));
