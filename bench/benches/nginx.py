@@ -1,0 +1,65 @@
+"""CPU a decision, whole server, against nginx that answers a constant of the same size: at saturation
+(wrk, closed loop, 64 connections), and at 10,000 requests a second (open loop). Alternating pairs, with
+nginx against a second nginx beside them."""
+
+from lib import drive, pairs
+
+HELP = "CPU a decision against nginx answering a constant, at saturation and at 10,000/s"
+PACKAGES = ["nginx-light", "wrk"]
+PROGRAMS = ["interlude", "interlude-lab"]
+SATURATION_BAR = 1.0
+RATE = 10000
+RATE_BAR = 0.85
+
+
+def options(parser):
+    parser.add_argument("--pairs", type=int, default=7, help="at least 6 for an interval (default 7)")
+    parser.add_argument("--duration", type=float, default=5, help="seconds a run (default 5)")
+    parser.add_argument(
+        "--only", choices=["saturation", "rate"], help="one half of it (default both)"
+    )
+
+
+def tell(report, what, runs, bar, rate):
+    cpu = pairs.compare(runs, "cpu_us")
+    report.say(what)
+    rows = [["", "CPU us a request", "requests/s"]]
+    for name, side in (("nginx", 0), ("interlude", 1)):
+        values = [pair[side] for pair in runs["ab"]]
+        rates = sorted(v["rate"] for v in values)
+        rows.append([name, f"{cpu['ab'[side]]:.2f}", f"{rates[len(rates) // 2]:,.0f}"])
+    report.table(rows)
+    report.bar("  interlude / nginx", cpu["ratio"], bar)
+    report.against_itself("  nginx / nginx", cpu["same"])
+    report.say()
+    report.data[rate] = {"compared": cpu, "runs": runs}
+
+
+def run(bench, report, options):
+    interlude = bench.interlude()
+    answer = interlude.ask(bench.body)
+    first, second = bench.nginx(answer), bench.nginx(answer, "nginx again")
+    targets = (first, second, interlude)
+    for target in targets:
+        drive.saturate(bench, target, 2)
+    report.say(f"Request {len(bench.body)} bytes, answer {len(answer)} bytes.")
+    report.say()
+
+    if options.only != "rate":
+        runs = pairs.run(
+            report,
+            "saturation",
+            targets,
+            lambda target: drive.saturate(bench, target, options.duration),
+            options.pairs,
+        )
+        tell(report, "At saturation, 64 connections:", runs, SATURATION_BAR, "saturation")
+    if options.only != "saturation":
+        runs = pairs.run(
+            report,
+            f"{RATE:,}/s",
+            targets,
+            lambda target: drive.load(bench, target, RATE, options.duration),
+            options.pairs,
+        )
+        tell(report, f"At {RATE:,} requests a second, open loop:", runs, RATE_BAR, "rate")

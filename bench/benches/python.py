@@ -1,0 +1,115 @@
+"""Against the Python service of the story: CPU a decision with each at its own saturation, then both at
+20, 50 and 80% of the Python service's capacity, open loop: CPU, p50, p99, p99.9 and resident memory. By
+default the Python service is at its best (typed guard, configuration read at start); --guard
+unconditional --read per-request makes it the story's."""
+
+import json
+import os
+
+from lib import drive, pairs, stats
+
+HELP = "CPU, latency and memory against the Python service of the story"
+PACKAGES = [
+    "wrk",
+    "python3-fastapi",
+    "python3-uvicorn",
+    "python3-uvloop",
+    "python3-httptools",
+    "python3-structlog",
+    "python3-prometheus-client",
+]
+PROGRAMS = ["interlude", "interlude-lab"]
+BAR = 1 / 30
+LATENCIES = ("p50_us", "p99_us", "p999_us")
+
+
+def options(parser):
+    parser.add_argument("--guard", choices=["typed", "unconditional"], default="typed")
+    parser.add_argument("--read", choices=["start", "per-request"], default="start")
+    parser.add_argument(
+        "--traffic",
+        choices=["bayes", "control"],
+        default="bayes",
+        help="the variant asked; control's callers send no posteriors (default bayes)",
+    )
+    parser.add_argument("--pairs", type=int, default=7, help="at saturation (default 7)")
+    parser.add_argument("--duration", type=float, default=5, help="seconds a run there (default 5)")
+    parser.add_argument("--load-pairs", type=int, default=6, help="at each load (default 6)")
+    parser.add_argument(
+        "--load-duration", type=float, default=10, help="seconds a run there (default 10)"
+    )
+    parser.add_argument(
+        "--only", choices=["saturation"], help="leave out the three loads (default: all)"
+    )
+
+
+def body_of(bench, traffic):
+    """The documentation's request, or the same from a caller of the fixed policy."""
+    if traffic == "bayes":
+        return drive.REQUEST
+    request = json.loads(bench.body)
+    request["variant"] = "control"
+    del request["posteriors"]
+    path = os.path.join(bench.directory, "request-control.json")
+    with open(path, "w") as file:
+        json.dump(request, file)
+    return path
+
+
+def load_tell(report, share, rate, runs):
+    report.say(f"At {share:.0%} of the Python service's capacity, {rate:,} requests a second:")
+    rows = [["", "python", "interlude", "ratio", "95% interval", "python / python"]]
+    compared = {}
+    for metric in ("cpu_us", *LATENCIES, "rss_mib"):
+        c = compared[metric] = pairs.compare(runs, metric)
+        row = [metric.replace("_", " "), f"{c['a']:,.1f}", f"{c['b']:,.1f}"]
+        row.append(f"{c['ratio']['median']:.4f}")
+        for interval in (c["ratio"], c["same"]):
+            known = interval["low"] is not None
+            row.append(f"{interval['low']:.4f} to {interval['high']:.4f}" if known else "too few")
+        rows.append(row)
+    report.table(rows)
+    report.say()
+    report.data[f"load_{share:.0%}"] = {"rate": rate, "compared": compared, "runs": runs}
+
+
+def run(bench, report, options):
+    python = bench.python(guard=options.guard, read=options.read)
+    again = bench.python("python again", guard=options.guard, read=options.read)
+    interlude = bench.interlude()
+    targets = (python, again, interlude)
+    body = body_of(bench, options.traffic)
+    for target in targets:
+        drive.saturate(bench, target, 2, body=body)
+
+    runs = pairs.run(
+        report,
+        "saturation",
+        targets,
+        lambda target: drive.saturate(bench, target, options.duration, body=body),
+        options.pairs,
+    )
+    cpu = pairs.compare(runs, "cpu_us")
+    capacity = stats.median([a["rate"] for a, _ in runs["ab"]])
+    report.data["saturation"] = {"compared": cpu, "runs": runs, "capacity": capacity}
+    report.say(
+        f"Each at its own saturation: python {cpu['a']:,.1f} us a request ({capacity:,.0f}/s), "
+        f"interlude {cpu['b']:,.2f} us."
+    )
+    report.bar("  interlude / python", cpu["ratio"], BAR)
+    report.against_itself("  python / python", cpu["same"])
+    report.say()
+    if options.only == "saturation":
+        return
+
+    def measure(rate):
+        def measured(target):
+            result = drive.load(bench, target, rate, options.load_duration, body=body)
+            return dict(result, rss_mib=target.rss_bytes() / 2**20)
+
+        return measured
+
+    for share in (0.2, 0.5, 0.8):
+        rate = round(capacity * share)
+        runs = pairs.run(report, f"{share:.0%}", targets, measure(rate), options.load_pairs)
+        load_tell(report, share, rate, runs)

@@ -1,0 +1,36 @@
+"""Pairs of runs: A beside B, and A beside a second A, made the same way and at the same time."""
+
+from . import stats
+
+
+def run(report, what, targets, measure, pairs):
+    """Measures pairs of (A, B) and of (A, A'), alternating. targets is (a, a_again, b); measure(target)
+    returns a dict of numbers. Returns {"ab": [(A, B)], "aa": [(A, A')]}."""
+    a, again, b = targets
+    out = {"ab": [], "aa": []}
+    for i, order in enumerate(stats.pair_order(pairs)):
+        for kind, second in (("ab", b), ("aa", again)):
+            got = {}
+            for side in order:
+                target = a if side == "a" else second
+                report.progress(f"{what}: pair {i + 1} of {pairs}, {target.name}")
+                got[side] = measure(target)
+            out[kind].append((got["a"], got["b"]))
+    report.progress("")
+    return out
+
+
+def compare(runs, metric):
+    """Of one metric: {"a", "b": medians, "ratio": interval of B / A, "same": interval of A' / A,
+    "change": verdict}."""
+    ab = [(x[metric], y[metric]) for x, y in runs["ab"]]
+    aa = [(x[metric], y[metric]) for x, y in runs["aa"]]
+    ratio = stats.interval_of(stats.ratios_of(ab))
+    same = stats.interval_of(stats.ratios_of(aa))
+    return {
+        "a": stats.median([x for x, _ in ab]),
+        "b": stats.median([y for _, y in ab]),
+        "ratio": ratio,
+        "same": same,
+        "change": stats.change_verdict(ratio, same),
+    }

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""Runs one named bench: script/bench NAME [options]. docs/measuring.md says how figures are taken."""
+
+import argparse
+import os
+import shlex
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from benches import allocs, decide, memory, nginx, python, start, syscalls  # noqa: E402
+from lib.process import BenchError, Scope  # noqa: E402
+from lib.report import Report  # noqa: E402
+from lib.targets import ROOT, Bench  # noqa: E402
+
+BENCHES = {
+    "nginx": nginx,
+    "python": python,
+    "decide": decide,
+    "memory": memory,
+    "start": start,
+    "syscalls": syscalls,
+    "allocs": allocs,
+}
+
+
+def arguments_read():
+    parser = argparse.ArgumentParser(prog="script/bench", description="One bench, one command.")
+    parser.add_argument("--build", default=os.environ.get("B", "build"), help="the build directory")
+    parser.add_argument(
+        "--cores", default="0,1", help="the measured server's core, everything else's (default 0,1)"
+    )
+    names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
+    for name, module in BENCHES.items():
+        module.options(names.add_parser(name, help=module.HELP, description=module.__doc__))
+    return parser.parse_args()
+
+
+def cores_read(text):
+    try:
+        server, client = (int(core) for core in text.split(","))
+    except ValueError:
+        raise BenchError(f"--cores takes two numbers, as in 0,1, not {text}") from None
+    if {server, client} - os.sched_getaffinity(0) or server == client:
+        raise BenchError(f"--cores {text}: two different cores are needed, of those this may run on")
+    return server, client
+
+
+def end_by_signal(number, frame):
+    """So that every scope is left and what it started is ended."""
+    raise SystemExit(128 + number)
+
+
+def main():
+    options = arguments_read()
+    signal.signal(signal.SIGTERM, end_by_signal)
+    module = BENCHES[options.name]
+    try:
+        server, client = cores_read(options.cores)
+        script = os.path.join(ROOT, "script", "packages")
+        subprocess.run([script, *module.PACKAGES], check=True)
+        build = os.path.abspath(os.path.join(ROOT, options.build))
+        programs = [os.path.join(build, program) for program in module.PROGRAMS]
+        subprocess.run(["make", "-s", "-C", ROOT, f"B={build}", *programs], check=True)
+
+        os.sched_setaffinity(0, {client})
+        with Scope() as scope:
+            bench = Bench(scope, build, server, client)
+            report = Report(options.name, shlex.join(sys.argv[1:]))
+            module.run(bench, report, options)
+            report.save()
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as error:
+        print(f"bench: {shlex.join(error.cmd)} ended with {error.returncode}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0 if all(v["verdict"] != "missed" for v in report.data["verdicts"]) else 1
+
+
+sys.exit(main())
