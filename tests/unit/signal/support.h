@@ -138,8 +138,8 @@ static inline void sleep_ms(long ms)
 static inline void file_wait(const char *path, const char *what, int n)
 {
     for (int i = 0; i < 200; i++) {
-        char *text = file_text(path);
-        int got = count_of(text, what);
+        char *text = access(path, F_OK) == 0 ? file_text(path) : NULL;
+        int got = text ? count_of(text, what) : 0;
         free(text);
         if (got >= n) return;
         sleep_ms(10);

@@ -1,0 +1,208 @@
+#include "support.h"
+
+#include <jansson.h>
+
+static struct bench bench;
+static struct plan *plan;
+static struct signal_cells *cells;
+static char *text;
+
+static void scrape(enum metrics_format format)
+{
+    struct buf out = {0};
+    signals_render_metrics(bench.signals, format, &out);
+    free(text);
+    text = strndup(out.data, out.len);
+    assert_int_equal(strlen(text), out.len);
+    free(out.data);
+}
+
+static int fresh(void **state)
+{
+    (void)state;
+    bench_prepare(&bench);
+    bench_open(&bench, 3, 0);
+    plan = plan_of("v1");
+    cells = signals_adopt(bench.signals, plan);
+    tell(signals_writer(bench.signals, 1), cells, plan,
+         "{\"variant\":\"learned\",\"session\":{\"elapsed_s\":-1}}");
+    signal_duration(signals_writer(bench.signals, 2), cells, 1, 123456);
+    signal_http(signals_writer(bench.signals, 2), 200);
+    return 0;
+}
+
+static int done(void **state)
+{
+    (void)state;
+    free(text);
+    text = NULL;
+    signals_release(bench.signals, cells);
+    plan_free(plan);
+    bench_done(&bench);
+    return 0;
+}
+
+static const char *type_name(enum metric_type type, enum metrics_format format)
+{
+    static const char *const names[] = {[METRIC_COUNTER] = "counter",
+                                        [METRIC_GAUGE] = "gauge",
+                                        [METRIC_HISTOGRAM] = "histogram",
+                                        [METRIC_INFO] = "info"};
+    return type == METRIC_INFO && format == METRICS_PROMETHEUS ? "gauge" : names[type];
+}
+
+/* The name's suffix in the family's head, and that of its samples. */
+static const char *suffix(enum metric_type type)
+{
+    return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+}
+
+/* Every metric of the table, in its order, has its head and at least one sample under it; nothing
+ * else is there; and no sample stands twice. */
+static void every_metric_is_told(void **state)
+{
+    for (int format = METRICS_PROMETHEUS; format <= METRICS_OPENMETRICS; format++) {
+        scrape((enum metrics_format)format);
+        char *at = text;
+        for (int m = 0; m < METRIC_COUNT; m++) {
+            const struct signal_metric_row *row = &signal_metrics[m];
+            const char *in_head = format == METRICS_PROMETHEUS ? suffix(row->type) : "";
+            char head[1024], name[128];
+            int n = snprintf(head, sizeof head, "# HELP %s%s %s\n# TYPE %s%s %s\n", row->name,
+                             in_head, row->help, row->name, in_head,
+                             type_name(row->type, (enum metrics_format)format));
+            if (strncmp(at, head, (size_t)n) != 0) fail_msg("%.200s\n%s", at, head);
+            at += n;
+            n = snprintf(name, sizeof name, "%s%s", row->name, suffix(row->type));
+            int samples = 0;
+            for (; strncmp(at, name, (size_t)n) == 0; samples++) {
+                char *end = strchr(at, '\n');
+                assert_non_null(end);
+                char *space = memchr(at, ' ', (size_t)(end - at));
+                assert_non_null(space);
+                *space = '\0';
+                assert_true(space[1] >= '0' && space[1] <= '9');
+                at = end + 1;
+            }
+            assert_true(samples > 0);
+        }
+        assert_string_equal(at, format == METRICS_OPENMETRICS ? "# EOF\n" : "");
+    }
+    (void)state;
+}
+
+/* The prefix of each sample up to the value, sorted by nothing: quadratic, and short enough. */
+static void no_sample_stands_twice(void **state)
+{
+    (void)state;
+    scrape(METRICS_PROMETHEUS);
+    char *copy = strdup(text);
+    for (char *line = text; *line; line = strchr(line, '\n') + 1) {
+        if (*line == '#') continue;
+        char sample[1024];
+        size_t len = (size_t)(strchr(line, ' ') + 1 - line);
+        assert_true(len + 1 < sizeof sample);
+        sample[0] = '\n';
+        memcpy(sample + 1, line, len);
+        sample[1 + len] = '\0';
+        if (count_of(copy, sample) != 1) fail_msg("%s", sample);
+    }
+    free(copy);
+}
+
+static void promtool_accepts_it(void **state)
+{
+    (void)state;
+    if (system("command -v promtool >/dev/null 2>&1") != 0) skip();
+    scrape(METRICS_PROMETHEUS);
+    FILE *tool = popen("promtool check metrics >&2", "we");
+    assert_non_null(tool);
+    fputs(text, tool);
+    assert_int_equal(pclose(tool), 0);
+}
+
+static void the_process_is_told(void **state)
+{
+    (void)state;
+    scrape(METRICS_PROMETHEUS);
+    static const char *const positive[] = {"process_open_fds", "process_max_fds",
+                                           "process_virtual_memory_bytes",
+                                           "process_resident_memory_bytes"};
+    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "\n%s ", positive[i]);
+        assert_true(strtod(strstr(text, line) + strlen(line), NULL) > 0);
+    }
+    double start_s = strtod(strstr(text, "\nprocess_start_time_seconds ") + 28, NULL);
+    double now_s = (double)clock_wall_us() / 1e6;
+    assert_true(start_s > now_s - 3600 && start_s < now_s + 1);
+}
+
+static void an_info_is_that_of_the_plan_adopted_last(void **state)
+{
+    (void)state;
+    struct plan *next = plan_of("next");
+    struct signal_cells *next_cells = signals_adopt(bench.signals, next);
+    scrape(METRICS_PROMETHEUS);
+    char line[128];
+    snprintf(line, sizeof line, "\ninterlude_plan_info{version=\"next\",fingerprint=\"%s\"} 1\n",
+             next->fingerprint);
+    assert_non_null(strstr(text, line));
+    assert_int_equal(count_of(text, "\ninterlude_plan_info{"), 1);
+    signals_release(bench.signals, next_cells);
+    plan_free(next);
+}
+
+/* With too few cells nothing breaks: what has none of its own is counted all the same. */
+static void too_many_series_overflow(void **state)
+{
+    (void)state;
+    struct signals *small;
+    struct signals_config config = {.writers = 1, .log = &bench.log, .cells_max = 560};
+    struct err e;
+    assert_int_equal(signals_open(&config, &small, &e), ERR_OK);
+    struct signal_cells *few = signals_adopt(small, plan);
+    for (int i = 0; i < 3; i++)
+        tell(signals_writer(small, 0), few, plan, "{\"variant\":\"learned\"}");
+    for (int v = 0; v < 3; v++) signal_duration(signals_writer(small, 0), few, v, 1);
+    struct buf out = {0};
+    signals_render_metrics(small, METRICS_PROMETHEUS, &out);
+    buf_char(&out, '\0');
+    assert_true(strtod(strstr(out.data, "\ninterlude_metric_overflow_total ") + 33, NULL) >= 3);
+    free(out.data);
+    signals_release(small, few);
+    assert_int_equal(signals_close(small, in_ms(2000)), 0);
+}
+
+static void the_list_is_json(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    signals_render_list(bench.signals, &out);
+    json_error_t error;
+    json_t *list = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(list);
+    assert_int_equal(json_array_size(list), SITE_COUNT);
+    json_t *absent = json_array_get(list, SITE_POSTERIORS_ABSENT);
+    assert_string_equal(json_string_value(json_object_get(absent, "name")), "posteriors_absent");
+    assert_string_equal(json_string_value(json_object_get(absent, "expected")), "rare");
+    assert_int_equal(json_integer_value(json_object_get(absent, "fired")), 1);
+    assert_int_equal(json_integer_value(json_object_get(absent, "opportunities")), 1);
+    json_decref(list);
+    free(out.data);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, done)
+    const struct CMUnitTest tests[] = {
+        TEST(every_metric_is_told),
+        TEST(no_sample_stands_twice),
+        TEST(promtool_accepts_it),
+        TEST(the_process_is_told),
+        TEST(an_info_is_that_of_the_plan_adopted_last),
+        TEST(too_many_series_overflow),
+        TEST(the_list_is_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

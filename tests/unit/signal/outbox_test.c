@@ -1,0 +1,256 @@
+#include "signal/outbox.h"
+
+#include "support.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+static struct outbox box;
+static int ends[2];
+
+/* A pipe, or a pair of sockets; both waiting, as what is inherited mostly is. */
+static int open_ends(int (*make)(int[2]))
+{
+    memset(&box, 0, sizeof box);
+    outbox_init(&box);
+    assert_int_equal(make(ends), 0);
+    sink_use(&box.sink, ends[1]);
+    return 0;
+}
+
+static int socket_make(int fds[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+}
+static int pipe_open(void **state)
+{
+    return (void)state, open_ends(pipe);
+}
+static int socket_open(void **state)
+{
+    return (void)state, open_ends(socket_make);
+}
+
+static int ends_close(void **state)
+{
+    (void)state;
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}
+
+/* A line of `bytes` bytes that says its number. False: no room. */
+static bool add(int number, size_t bytes)
+{
+    char *room = outbox_room(&box);
+    if (!room) return false;
+    memset(room, '.', bytes);
+    int n = snprintf(room, bytes, "%d", number);
+    room[n] = '.';
+    room[bytes - 1] = '\n';
+    outbox_add(&box, SITE_UNKNOWN_VARIANT, bytes);
+    return true;
+}
+
+static uint64_t written(void)
+{
+    return box.written[SITE_UNKNOWN_VARIANT];
+}
+static uint64_t dropped(void)
+{
+    return box.dropped[SITE_UNKNOWN_VARIANT];
+}
+
+static void drain(void)
+{
+    char buffer[8192];
+    ssize_t n;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    do n = read(ends[0], buffer, sizeof buffer);
+    while (n > 0);
+    fcntl(ends[0], F_SETFL, 0);
+}
+
+/* The reader stops: nothing waits, nothing is lost; it goes on: every line comes, whole, in order.
+ */
+static void a_stopped_reader_is_waited_for(void **state)
+{
+    (void)state;
+    int made = 0, read_lines = 0, stalls = 0;
+    char text[8192];
+    size_t have = 0;
+    while (read_lines < 3000) {
+        while (made < 3000 && add(made, 40 + (size_t)made * 7 % 900)) made++;
+        if (outbox_flush(&box) == SINK_BUSY) stalls++;
+        for (int k = 0; k < 3 && read_lines < made; k++) {
+            ssize_t n = read(ends[0], text + have, sizeof text - have);
+            assert_true(n > 0);
+            have += (size_t)n;
+            char *line = text, *end;
+            while ((end = memchr(line, '\n', have - (size_t)(line - text)))) {
+                assert_int_equal(atoi(line), read_lines);
+                assert_int_equal(end + 1 - line, 40 + read_lines * 7 % 900);
+                read_lines++;
+                line = end + 1;
+            }
+            have -= (size_t)(line - text);
+            memmove(text, line, have);
+            outbox_flush(&box);
+        }
+    }
+    assert_true(stalls > 0);
+    assert_int_equal(written(), 3000);
+    assert_int_equal(dropped(), 0);
+    assert_int_equal(box.count, 0);
+}
+
+/* Somebody else's O_NONBLOCK on the shared description; ours never sets or clears it. */
+static void a_nonblocking_description_is_waited_for(void **state)
+{
+    (void)state;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    int made = 0;
+    while (add(made, 4000)) {
+        made++;
+        outbox_flush(&box);
+    }
+    uint64_t before = written();
+    assert_int_equal(outbox_flush(&box), SINK_BUSY);
+    assert_int_equal(written(), before);
+    assert_int_equal(dropped(), 0);
+    assert_int_equal(fcntl(ends[1], F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+    drain();
+    outbox_flush(&box);
+    assert_true(written() > before);
+}
+
+static void no_write_on_a_pipe_is_longer_than_it_takes_whole(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 9; i++) assert_true(add(i, 900));
+    fcntl(ends[1], F_SETFL, O_DIRECT); /* a pipe of packets: a read returns one write */
+    assert_int_equal(outbox_flush(&box), SINK_OK);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    char text[65536];
+    int lines = 0;
+    for (ssize_t n; (n = read(ends[0], text, sizeof text)) > 0;) {
+        assert_true(n <= PIPE_BUF);
+        assert_int_equal(n % 900, 0);
+        assert_int_equal(text[n - 1], '\n');
+        lines += (int)(n / 900);
+    }
+    assert_int_equal(lines, 9);
+}
+
+static void a_reader_that_is_gone_is_counted(void **state)
+{
+    (void)state;
+    assert_true(add(0, 100));
+    assert_int_equal(outbox_flush(&box), SINK_OK);
+    close(ends[0]);
+    ends[0] = -1;
+    for (int i = 1; i <= 5; i++) assert_true(add(i, 100));
+    assert_int_equal(outbox_flush(&box), SINK_GONE);
+    assert_int_equal(written(), 1);
+    assert_int_equal(dropped(), 5);
+    assert_int_equal(box.lost[LOSS_SINK_GONE], 5);
+    assert_int_equal(sink_ready(&box.sink), SINK_GONE);
+}
+
+static void a_full_device_is_counted(void **state)
+{
+    (void)state;
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(full >= 0);
+    sink_use(&box.sink, full);
+    for (int i = 0; i < 3; i++) assert_true(add(i, 100));
+    assert_int_equal(outbox_flush(&box), SINK_FULL);
+    assert_int_equal(box.lost[LOSS_DISK_FULL], 3);
+    sink_use(&box.sink, ends[1]); /* space again: a line that was not begun owes no newline */
+    assert_true(add(7, 10));
+    assert_int_equal(outbox_flush(&box), SINK_OK);
+    char text[64];
+    assert_int_equal(read(ends[0], text, sizeof text), 10);
+}
+
+static void a_closed_descriptor_is_a_sink_that_is_gone(void **state)
+{
+    (void)state;
+    int fd = dup(ends[1]);
+    sink_use(&box.sink, fd);
+    close(fd);
+    assert_true(add(0, 100));
+    assert_int_equal(outbox_flush(&box), SINK_GONE);
+    assert_int_equal(dropped(), 1);
+}
+
+/* The file may grow to 1,000 bytes: the third line of 400 is cut, and lost. Then there is space
+ * again, and the next line begins on a line of its own. */
+static void after_a_cut_line_comes_a_newline(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/signals-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    sink_use(&box.sink, fd);
+    struct rlimit before, small;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = (struct rlimit){1000, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    for (int i = 0; i < 4; i++) assert_true(add(i, 400));
+    enum sink_result result = outbox_flush(&box);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(result, SINK_FULL);
+    assert_int_equal(written(), 2);
+    assert_int_equal(box.lost[LOSS_DISK_FULL], 2);
+    assert_true(add(4, 400));
+    assert_int_equal(outbox_flush(&box), SINK_OK);
+    assert_int_equal(written(), 3);
+    char *text = file_text(path);
+    assert_int_equal(strlen(text), 1000 + 1 + 400);
+    assert_int_equal(text[1000], '\n');
+    assert_int_equal(atoi(text + 1001), 4);
+    free(text);
+    close(fd);
+    unlink(path);
+}
+
+static void the_box_has_an_end(void **state)
+{
+    (void)state;
+    int made = 0;
+    while (add(made, 12)) made++;
+    assert_int_equal(made, OUTBOX_LINES);
+    outbox_lose_all(&box, LOSS_SHUTDOWN);
+    assert_int_equal(box.lost[LOSS_SHUTDOWN], OUTBOX_LINES);
+    assert_int_equal(dropped(), OUTBOX_LINES);
+    for (made = 0; add(made, LINE_BYTES_MAX);) made++;
+    assert_int_equal(made, OUTBOX_BYTES / LINE_BYTES_MAX);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+#define ON_PIPE(test) cmocka_unit_test_setup_teardown(test, pipe_open, ends_close)
+#define ON_SOCKET(test)                                      \
+    {                                                        \
+#test "_socket", test, socket_open, ends_close, NULL \
+    }
+    const struct CMUnitTest tests[] = {
+        ON_PIPE(a_stopped_reader_is_waited_for),
+        ON_SOCKET(a_stopped_reader_is_waited_for),
+        ON_PIPE(a_nonblocking_description_is_waited_for),
+        ON_SOCKET(a_nonblocking_description_is_waited_for),
+        ON_PIPE(no_write_on_a_pipe_is_longer_than_it_takes_whole),
+        ON_PIPE(a_reader_that_is_gone_is_counted),
+        ON_SOCKET(a_reader_that_is_gone_is_counted),
+        ON_PIPE(a_full_device_is_counted),
+        ON_PIPE(a_closed_descriptor_is_a_sink_that_is_gone),
+        ON_PIPE(after_a_cut_line_comes_a_newline),
+        ON_PIPE(the_box_has_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,424 @@
+/* From threads that fire to lines in a file: what is written, what is lost, and that the books
+ * agree with both. */
+#include "support.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static struct bench bench;
+
+static int fresh(void **state)
+{
+    (void)state;
+    bench_prepare(&bench);
+    return 0;
+}
+
+static int done(void **state)
+{
+    (void)state;
+    bench_done(&bench);
+    return 0;
+}
+
+static void fire(int writer, int n)
+{
+    for (int i = 0; i < n; i++)
+        signal_server_stopped(signals_writer(bench.signals, writer), SPAN("test"));
+}
+
+static void budget(enum signal_site site, double rate, double burst)
+{
+    bench.log.sites[bench.log.site_count].name = signal_site_names()[site];
+    bench.log.sites[bench.log.site_count++].budget = (struct plan_log_budget){rate, burst};
+}
+
+/* ---- the books ----------------------------------------------------------------------------------
+ */
+
+enum { THREADS = 4, FIRED_EACH = 20000 };
+
+static void *storm(void *arg)
+{
+    struct signal_writer *writer = arg;
+    for (int i = 0; i < FIRED_EACH; i++) {
+        signal_connections_max_reached(writer, i);
+        if (i % 100 == 0) signal_server_stopped(writer, SPAN("rare"));
+        if (i % 2000 == 0) sleep_ms(1);
+    }
+    return NULL;
+}
+
+static void the_books_agree_with_the_file(void **state)
+{
+    (void)state;
+    bench_open(&bench, THREADS, 0);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, storm, signals_writer(bench.signals, i));
+    uint64_t last[SITE_COUNT] = {0};
+    struct signal_account all[SITE_COUNT];
+    for (int look = 0; look < 300; look++) {
+        signals_account(bench.signals, all);
+        for (int site = 0; site < SITE_COUNT; site++) {
+            uint64_t settled = 0;
+            for (int o = 0; o < OUTCOME_COUNT; o++) settled += all[site].outcomes[o];
+            assert_int_equal(all[site].fired, settled + all[site].queued);
+            assert_true(all[site].queued < 100000);
+            assert_true(all[site].fired >= last[site]);
+            last[site] = all[site].fired;
+        }
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 300; i++) {
+        signals_account(bench.signals, all);
+        if (all[SITE_CONNECTIONS_MAX_REACHED].queued + all[SITE_SERVER_STOPPED].queued == 0) break;
+        sleep_ms(5);
+    }
+    static const enum signal_site sites[] = {SITE_CONNECTIONS_MAX_REACHED, SITE_SERVER_STOPPED};
+    static const int fired[] = {THREADS * FIRED_EACH, THREADS * FIRED_EACH / 100};
+    char *text = file_text(bench.path);
+    for (int i = 0; i < 2; i++) {
+        const struct signal_account *a = &all[sites[i]];
+        assert_int_equal(a->fired, fired[i]);
+        assert_int_equal(a->queued, 0);
+        assert_int_equal(a->outcomes[OUTCOME_WRITTEN] + a->outcomes[OUTCOME_DROPPED], fired[i]);
+        char event[64];
+        snprintf(event, sizeof event, "\"event\":\"%s\"", signal_sites[sites[i]].name);
+        assert_int_equal(count_of(text, event), a->outcomes[OUTCOME_WRITTEN]);
+    }
+    free(text);
+}
+
+/* ---- budgets ------------------------------------------------------------------------------------
+ */
+
+static void over_budget_is_suppressed_and_told(void **state)
+{
+    (void)state;
+    budget(SITE_SERVER_STOPPED, 1e-6, 5);
+    bench_open(&bench, 2, 150);
+    fire(0, 30);
+    fire(1, 20);
+    /* The site never fires again, and yet: */
+    file_wait(bench.path, "\"event\":\"log_suppressed\"", 1);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 50, 5, 0, 45, 0, 0);
+    sleep_ms(400);
+    char *text = file_text(bench.path);
+    assert_int_equal(count_of(text, "\"event\":\"server_stopped\""), 5);
+    assert_int_equal(count_of(text, "\"event\":\"log_suppressed\""), 1); /* once */
+    assert_non_null(strstr(text, "\"suppressed\":{\"server_stopped\":45}}\n"));
+    free(text);
+}
+
+static void a_closed_site_opens_as_its_bucket_fills(void **state)
+{
+    (void)state;
+    budget(SITE_SERVER_STOPPED, 20, 1);
+    bench_open(&bench, 1, 0);
+    for (int i = 0; i < 60; i++) {
+        fire(0, 10);
+        sleep_ms(10);
+    }
+    struct signal_account all[SITE_COUNT];
+    signals_account(bench.signals, all);
+    assert_in_range(all[SITE_SERVER_STOPPED].outcomes[OUTCOME_WRITTEN], 3, 40);
+    assert_true(all[SITE_SERVER_STOPPED].outcomes[OUTCOME_SUPPRESSED] > 500);
+}
+
+static void a_rate_of_nothing_lets_nothing_through(void **state)
+{
+    (void)state;
+    budget(SITE_SERVER_STOPPED, 0, 100);
+    bench_open(&bench, 1, 0);
+    fire(0, 3);
+    signal_connections_max_reached(signals_writer(bench.signals, 0), 1);
+    file_wait(bench.path, "connections_max_reached", 1);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 3, 0, 0, 3, 0, 0);
+}
+
+static void below_the_level_is_suppressed_in_silence(void **state)
+{
+    (void)state;
+    bench.log.level = LOG_WARNING;
+    bench_open(&bench, 1, 100);
+    fire(0, 3);
+    signal_connections_max_reached(signals_writer(bench.signals, 0), 1);
+    file_wait(bench.path, "connections_max_reached", 1);
+    sleep_ms(250);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 3, 0, 0, 3, 0, 0);
+    char *text = file_text(bench.path);
+    assert_int_equal(count_of(text, "log_suppressed"), 0);
+    free(text);
+}
+
+static void a_plan_brings_its_level_and_budgets(void **state)
+{
+    (void)state;
+    bench_open(&bench, 1, 0);
+    struct plan *plan = plan_of("v1");
+    plan->log = bench.log;
+    plan->log.level = LOG_ERROR;
+    struct signal_cells *cells = signals_adopt(bench.signals, plan);
+    sleep_ms(150);
+    fire(0, 2);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 2, 0, 0, 2, 0, 0);
+    signals_release(bench.signals, cells);
+    plan_free(plan);
+}
+
+/* ---- sinks --------------------------------------------------------------------------------------
+ */
+
+static int fifo_open(void)
+{
+    int fd = open(bench.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    fcntl(fd, F_SETFL, 0);
+    return fd;
+}
+
+/* Reads until `what` has come, or two seconds are over. */
+static char *fifo_read(int fd, const char *what)
+{
+    size_t cap = 1 << 20, len = 0;
+    char *text = calloc(1, cap);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (int i = 0; i < 400 && !strstr(text, what); i++) {
+        ssize_t n = read(fd, text + len, cap - 1 - len);
+        if (n > 0)
+            len += (size_t)n;
+        else
+            sleep_ms(5);
+    }
+    if (!strstr(text, what)) fail_msg("no %s in: %s", what, text);
+    return text;
+}
+
+static void a_fifo_is_waited_for(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    bench_open(&bench, 1, 0);
+    signal_server_stopped(signals_writer(bench.signals, 0), SPAN("early"));
+    sleep_ms(150);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 1, 0, 0, 0, 0, 1);
+    int fd = fifo_open();
+    free(fifo_read(fd, "early"));
+    sleep_ms(50);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 1, 1, 0, 0, 0, 0);
+    close(fd);
+}
+
+static void a_reader_that_comes_back_is_told_what_it_missed(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    int fd = fifo_open();
+    bench_open(&bench, 1, 0);
+    fire(0, 1);
+    free(fifo_read(fd, "server_stopped"));
+    close(fd);
+    sleep_ms(20);
+    fire(0, 7);
+    sleep_ms(200);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 8, 1, 7, 0, 0, 0);
+    fd = fifo_open();
+    char *text = fifo_read(fd, "\n"); /* nothing fires, and yet: */
+    assert_non_null(strstr(text, "\"event\":\"log_lost\",\"sink_gone\":7,\"disk_full\":0}\n"));
+    free(text);
+    signal_server_stopped(signals_writer(bench.signals, 0), SPAN("later"));
+    free(fifo_read(fd, "later"));
+    close(fd);
+}
+
+static void a_full_disk_is_told_once_there_is_space(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("/dev/full", bench.path), 0);
+    bench_open(&bench, 1, 0);
+    fire(0, 4);
+    sleep_ms(200);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 4, 0, 4, 0, 0, 0);
+    unlink(bench.path);
+    signals_reopen(bench.signals);
+    file_wait(bench.path, "\"event\":\"log_lost\"", 1);
+    char *text = file_text(bench.path);
+    assert_non_null(strstr(text, "\"sink_gone\":0,\"disk_full\":4}\n"));
+    assert_non_null(strstr(text, "\"event\":\"log_reopened\""));
+    free(text);
+}
+
+/* A stopped reader stops no one; at the deadline what is left is counted, and the exit is not late.
+ */
+static void a_stopped_reader_does_not_delay_the_end(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    int fd = fifo_open();
+    bench_open(&bench, 1, 0);
+    for (int i = 0; i < 100; i++) {
+        fire(0, 200);
+        if (i % 20 == 0) sleep_ms(20);
+    }
+    struct signal_account all[SITE_COUNT];
+    signals_account(bench.signals, all);
+    const struct signal_account *a = &all[SITE_SERVER_STOPPED];
+    assert_int_equal(a->fired, 20000);
+    assert_true(a->outcomes[OUTCOME_DROPPED] > 0);
+    assert_true(a->queued > 100);
+    uint64_t turned_ns = signals_scribe_turned_ns(bench.signals);
+    sleep_ms(200);
+    assert_true(signals_scribe_turned_ns(bench.signals) > turned_ns); /* it is not stuck */
+    signals_account(bench.signals, all);
+    uint64_t queued = a->queued, written = a->outcomes[OUTCOME_WRITTEN];
+    assert_int_equal(signals_close(bench.signals, in_ms(50)), queued);
+    bench.signals = NULL;
+    char text[1 << 17];
+    ssize_t n = read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    assert_int_equal(count_of(text, "server_stopped"), written); /* every line whole */
+    close(fd);
+}
+
+/* A terminal that nobody reads says that it takes something and then blocks for the rest. In a
+ * process of its own: the blocked thread ends only with it. */
+static int terminal_child(void)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return 2;
+    int terminal = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0) return 3;
+    dup2(terminal, STDERR_FILENO);
+    bench.log.sink = LOG_STDERR;
+    bench_open(&bench, 1, 0);
+    uint64_t turned_ns = 0;
+    for (int i = 0; i < 40; i++) {
+        fire(0, 10);
+        sleep_ms(5);
+        if (i == 20) turned_ns = signals_scribe_turned_ns(bench.signals);
+    }
+    if (signals_scribe_turned_ns(bench.signals) != turned_ns) return 4; /* not blocked */
+    uint64_t begun_ns = clock_mono_ns();
+    if (signals_close(bench.signals, in_ms(30)) == 0) return 5;
+    return clock_mono_ns() - begun_ns < 1500000000 ? 0 : 6;
+}
+
+static void a_blocked_write_does_not_delay_the_end(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) _exit(terminal_child());
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_file_is_opened_anew(void **state)
+{
+    (void)state;
+    bench_open(&bench, 1, 0);
+    fire(0, 1);
+    file_wait(bench.path, "server_stopped", 1);
+    struct stat st;
+    assert_int_equal(stat(bench.path, &st), 0);
+    assert_int_equal(st.st_mode & 07137, 0); /* at most 0640 */
+    char rotated[128];
+    snprintf(rotated, sizeof rotated, "%s.1", bench.path);
+    assert_int_equal(rename(bench.path, rotated), 0);
+    signals_reopen(bench.signals);
+    for (int i = 0; i < 100 && access(bench.path, F_OK) != 0; i++) sleep_ms(5);
+    fire(0, 2);
+    file_wait(bench.path, "server_stopped", 2);
+    char *text = file_text(rotated);
+    assert_int_equal(count_of(text, "server_stopped"), 1);
+    free(text);
+    unlink(rotated);
+    /* Where it cannot be opened, the old one is kept, and a line says why. */
+    assert_int_equal(rename(bench.path, rotated), 0);
+    assert_int_equal(mkdir(bench.path, 0700), 0);
+    signals_reopen(bench.signals);
+    file_wait(rotated, "\"message\":\"the old file is kept", 1);
+    rmdir(bench.path);
+    unlink(rotated);
+}
+
+static void a_file_that_cannot_be_opened_is_an_error(void **state)
+{
+    (void)state;
+    bench.log.file = SPAN("/nonexistent/log");
+    struct signals_config config = {.writers = 1, .log = &bench.log};
+    struct err e;
+    assert_int_equal(signals_open(&config, &bench.signals, &e), ERR_SYSTEM);
+    assert_null(bench.signals);
+    assert_non_null(strstr(e.text, "/nonexistent/log"));
+}
+
+/* ---- plans --------------------------------------------------------------------------------------
+ */
+
+/* The reader stands still, plans come and go, and every record outlives its plan. */
+static void reloads_leave_nothing_behind(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    int fd = fifo_open();
+    bench_open(&bench, 1, 0);
+    struct buf out = {0};
+    double series[2] = {0};
+    for (int i = 0; i < 300; i++) {
+        char version[32];
+        snprintf(version, sizeof version, "version-%d", i);
+        struct plan *plan = plan_of(version);
+        plan->log = bench.log;
+        struct signal_cells *cells = signals_adopt(bench.signals, plan);
+        for (int k = 0; k < 20; k++)
+            tell(signals_writer(bench.signals, 0), cells, plan,
+                 "{\"request_id\":\"r\",\"variant\":\"learned\"}");
+        signals_release(bench.signals, cells);
+        plan_free(plan);
+        if (i % 290 != 9) continue; /* 9 and 299 */
+        out.len = 0;
+        signals_render_metrics(bench.signals, METRICS_PROMETHEUS, &out);
+        char *text = strndup(out.data, out.len);
+        series[i > 9] = strtod(strstr(text, "\ninterlude_metric_series ") + 24, NULL);
+        /* Four versions, one variant that reads posteriors, four segments, three actions that it
+         * uses; and interlude_plan_info. */
+        assert_int_equal(count_of(text, "version=\"version-"), 4 * 4 * 3 + 1);
+        free(text);
+    }
+    assert_true(series[0] > 0);
+    assert_true(series[0] == series[1]);
+    free(out.data);
+    char text[1 << 17];
+    ssize_t n = read(fd, text, sizeof text - 1);
+    assert_true(n > 0);
+    assert_true(signals_close(bench.signals, in_ms(0)) > 0);
+    bench.signals = NULL;
+    close(fd);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, done)
+    const struct CMUnitTest tests[] = {
+        TEST(the_books_agree_with_the_file),
+        TEST(over_budget_is_suppressed_and_told),
+        TEST(a_closed_site_opens_as_its_bucket_fills),
+        TEST(a_rate_of_nothing_lets_nothing_through),
+        TEST(below_the_level_is_suppressed_in_silence),
+        TEST(a_plan_brings_its_level_and_budgets),
+        TEST(a_fifo_is_waited_for),
+        TEST(a_reader_that_comes_back_is_told_what_it_missed),
+        TEST(a_full_disk_is_told_once_there_is_space),
+        TEST(a_stopped_reader_does_not_delay_the_end),
+        TEST(a_blocked_write_does_not_delay_the_end),
+        TEST(a_file_is_opened_anew),
+        TEST(a_file_that_cannot_be_opened_is_an_error),
+        TEST(reloads_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
