@@ -97,12 +97,15 @@ bool reload_init(struct reload *r, struct plan_live *live, struct signals *signa
     return true;
 }
 
-int64_t reload_drain_ms(struct reload *r)
+const struct plan *reload_hold(struct reload *r)
 {
     pthread_mutex_lock(&r->lock);
-    int64_t drain_ms = plan_live_current(r->live)->plan->server.drain_ms;
+    return plan_live_current(r->live)->plan;
+}
+
+void reload_release(struct reload *r)
+{
     pthread_mutex_unlock(&r->lock);
-    return drain_ms;
 }
 
 void reload_done(struct reload *r)

@@ -66,8 +66,10 @@ bool reload_init(struct reload *r, struct plan_live *live, struct signals *signa
 /* Tells the outcome by `writer` too, which is the calling thread's. */
 void reload_run(struct reload *r, struct signal_writer *writer, struct reload_outcome *out);
 
-/* The drain of the plan that is served now. Any thread; waits for a reload that is running. */
-int64_t reload_drain_ms(struct reload *r);
+/* The plan that is served, which stays so until reload_release. Waits for a reload that is running;
+ * for threads that are no reader. */
+const struct plan *reload_hold(struct reload *r);
+void reload_release(struct reload *r);
 
 /* The name for bit `i`; NULL: there is none. */
 const char *reload_not_applied_name(int i);

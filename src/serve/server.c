@@ -19,6 +19,7 @@ enum {
     WORKER_POOLS_BYTES_MAX = 256 * 1024 * 1024, /* of all workers together */
     DESCRIPTORS_BESIDE = 64,                    /* beside connections */
     CONTROL_TURN_MS = 20,                       /* while something is to be waited for */
+    END_GRACE_MS = 1000, /* for what has begun, where a signal cut it short */
     LOG_CLOSE_MS = 1000,
     MS_NS = 1000000,
 };
@@ -56,7 +57,7 @@ struct server {
 
     _Atomic bool ready;
     enum stage stage;
-    uint64_t drain_until_ns;
+    uint64_t until_ns; /* of the stage */
     const char *stop_reason;
 };
 
@@ -236,8 +237,10 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if ((code = doors_open(s, &plan->server, e))) return code;
     atomic_store(&s->ready, true);
     if ((code = threads_start(s, e))) return code;
-    signal_server_ready(s->writer, plan, span_of(s->listen), span_of(s->admin_listen),
-                        s->worker_count);
+    /* From here on a reload can free the plan that was given. */
+    signal_server_ready(s->writer, reload_hold(&s->reload), span_of(s->listen),
+                        span_of(s->admin_listen), s->worker_count);
+    reload_release(&s->reload);
     return ERR_OK;
 }
 
@@ -278,19 +281,29 @@ static void workers_phase_set(struct server *s, enum loop_phase phase)
     for (int i = 0; i < s->worker_count; i++) loop_phase_set(s->threads[i].loop, phase);
 }
 
-static void drain_begin(struct server *s, int64_t drain_ms)
+static void drain_begin(struct server *s, bool at_once)
 {
+    int64_t drain_ms = at_once ? 0 : reload_hold(&s->reload)->server.drain_ms;
+    if (!at_once) reload_release(&s->reload);
     s->stage = STAGE_DRAINING;
-    s->drain_until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;
+    s->until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;
     atomic_store(&s->ready, false);
     signal_server_draining(s->writer, span_of(s->stop_reason), drain_ms);
     workers_phase_set(s, LOOP_DRAINING);
 }
 
-/* The ports close, and the workers finish what has begun. */
-static void end_begin(struct server *s)
+static void abandon(struct server *s)
+{
+    s->stage = STAGE_ABANDONED;
+    workers_phase_set(s, LOOP_ABANDON);
+}
+
+/* The ports close, and the workers finish what has begun: within `grace_ms` where somebody is in a
+ * hurry; 0: within the limits that every request has. */
+static void end_begin(struct server *s, int64_t grace_ms)
 {
     s->stage = STAGE_ENDING;
+    s->until_ns = grace_ms ? clock_mono_ns() + (uint64_t)grace_ms * MS_NS : UINT64_MAX;
     atomic_store(&s->ready, false);
     acceptor_close(&s->acceptor);
     workers_phase_set(s, LOOP_ENDING);
@@ -301,14 +314,14 @@ static void stop_signal(struct server *s, const char *reason, bool at_once)
     switch (s->stage) {
     case STAGE_SERVING:
         s->stop_reason = reason;
-        drain_begin(s, at_once ? 0 : reload_drain_ms(&s->reload));
+        drain_begin(s, at_once);
+        if (at_once) end_begin(s, END_GRACE_MS);
         break;
     case STAGE_DRAINING:
-        end_begin(s);
+        end_begin(s, END_GRACE_MS);
         break;
     case STAGE_ENDING:
-        s->stage = STAGE_ABANDONED;
-        workers_phase_set(s, LOOP_ABANDON);
+        abandon(s);
         break;
     case STAGE_ABANDONED:
     case STAGE_ENDED:
@@ -357,7 +370,11 @@ void server_run(struct server *s)
             signals_reopen(s->signals);
             break;
         }
-        if (s->stage == STAGE_DRAINING && clock_mono_ns() >= s->drain_until_ns) end_begin(s);
+        bool over = clock_mono_ns() >= s->until_ns;
+        if (s->stage == STAGE_DRAINING && over)
+            end_begin(s, 0);
+        else if (s->stage == STAGE_ENDING && over)
+            abandon(s);
         if (s->stage >= STAGE_ENDING && workers_ended(s)) s->stage = STAGE_ENDED;
     }
 }

@@ -7,9 +7,9 @@
  *     scribe     the log (signal/)
  *
  * SIGTERM begins the drain: /readyz fails at once, decisions go on with Connection: close; then the
- * ports close, and what has begun is finished. SIGINT, or a second SIGTERM, ends the drain; one
- * more closes what is still open. SIGHUP reloads the plan; SIGUSR1 opens the log file anew. These
- * four are blocked from server_open on, in every thread.
+ * ports close, and what has begun is finished. SIGINT, or a second SIGTERM, ends the drain, and
+ * gives what has begun a second; one more closes what is still open. SIGHUP reloads the plan;
+ * SIGUSR1 opens the log file anew. These four are blocked from server_open on, in every thread.
  *
  * Threads: all three functions on the same one. Ownership: server_open takes the plan. */
 #ifndef INTERLUDE_SERVE_SERVER_H

@@ -111,10 +111,21 @@ class Drain(unittest.TestCase):
             server.wait_log("server_draining")
             server.signal(signal.SIGTERM)
             wait_for(lambda: self.closed_to_others(server), what="the port closed")
-            time.sleep(0.1)
-            self.assertIsNone(server.process.poll())
             server.signal(signal.SIGTERM)
             self.assertEqual(server.wait_exit(3), 0)
+
+    def test_sigint_waits_a_second_for_what_has_begun(self):
+        server = self.serve("drain: 1h, head_timeout: 1h")
+        whole = decide("late")
+        with Connection(server.decisions) as c, Connection(server.decisions) as never:
+            c.send(whole[:50])
+            never.send(whole[:50])
+            time.sleep(0.1)
+            server.signal(signal.SIGINT)
+            wait_for(lambda: self.closed_to_others(server), what="the port closed")
+            c.send(whole[50:])
+            self.assertEqual(c.answer().json()["request_id"], "late")
+            self.assertEqual(server.wait_exit(5), 0)
 
     def test_no_request_fails_while_stopping(self):
         """Clients that come and go until the port closes: each that could connect is answered."""
