@@ -10,8 +10,8 @@
  *
  * It ends at the end of its input, or by SIGTERM or SIGINT, and then writes one JSON line to the
  * report (stdout if none is named): bytes, whole lines, seconds. */
-#include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,14 +40,19 @@ static void signal_take(int number)
         ended = 1;
 }
 
-/* Without SA_RESTART: a signal has to end a read or a sleep. */
+/* The signals arrive only while something is waited for (ppoll opens the mask), so that none can
+ * come between looking at `ended` and going to sleep. */
 static void signals_set(void)
 {
     struct sigaction action = {.sa_handler = signal_take};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL);
+    static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        sigaction(numbers[i], &action, NULL);
+        sigaddset(&set, numbers[i]);
+    }
+    sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static int64_t now_ns(void)
@@ -60,8 +65,21 @@ static int64_t now_ns(void)
 /* Returns early when a signal came. */
 static void sleep_until(int64_t at_ns)
 {
-    struct timespec t = {.tv_sec = at_ns / second_ns, .tv_nsec = at_ns % second_ns};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    int64_t left_ns = at_ns - now_ns();
+    if (left_ns < 0) left_ns = 0;
+    struct timespec t = {.tv_sec = left_ns / second_ns, .tv_nsec = left_ns % second_ns};
+    sigset_t none;
+    sigemptyset(&none);
+    ppoll(NULL, 0, &t, &none);
+}
+
+/* False when a signal came first. */
+static bool input_wait(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t none;
+    sigemptyset(&none);
+    return ppoll(&input, 1, NULL, &none) > 0;
 }
 
 static _Noreturn void usage(const char *what)
@@ -134,8 +152,7 @@ static uint64_t lines_count(const char *bytes, size_t len)
 static bool turn_wait(const struct mood *mood, int64_t start, uint64_t bytes)
 {
     if (mood->stopped && !resumed) {
-        /* Not pause(): a signal just before it would be lost. */
-        sleep_until(now_ns() + second_ns / 100);
+        sleep_until(now_ns() + second_ns);
         return false;
     }
     int64_t now = now_ns();
@@ -167,11 +184,10 @@ int main(int argc, char **argv)
     /* A slow reader takes small bites, or its rate would come in lumps. */
     size_t bite = mood.bytes_per_second > 0 ? 4096 : sizeof buffer;
     while (!ended) {
-        if (!turn_wait(&mood, start, bytes)) continue;
+        if (!turn_wait(&mood, start, bytes) || !input_wait()) continue;
         ssize_t got = read(STDIN_FILENO, buffer, bite);
         if (got == 0) break;
         if (got < 0) {
-            if (errno == EINTR) continue;
             perror("collector: read");
             return 1;
         }

@@ -20,7 +20,7 @@ def options(parser):
     )
 
 
-def tell(report, what, runs, bar, rate):
+def tell(report, what, runs, bar, key):
     cpu = pairs.compare(runs, "cpu_us")
     report.say(what)
     rows = [["", "CPU us a request", "requests/s"]]
@@ -31,8 +31,9 @@ def tell(report, what, runs, bar, rate):
     report.table(rows)
     report.bar("  interlude / nginx", cpu["ratio"], bar)
     report.against_itself("  nginx / nginx", cpu["same"])
+    report.generator(*pairs.bottlenecks(runs))
     report.say()
-    report.data[rate] = {"compared": cpu, "runs": runs}
+    report.data[key] = {"compared": cpu, "runs": runs}
 
 
 def run(bench, report, options):

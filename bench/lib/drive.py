@@ -30,3 +30,48 @@ def saturate(bench, target, seconds, connections=64, body=REQUEST, vary=False):
     result["rate"] = result["requests"] / result["seconds"]
     result["cpu_us"] = used / result["requests"] * 1e6
     return result
+
+
+def bodies_file(bench, body):
+    """The body as interlude-lab takes it. It leaves out white space between tokens, so the session's id
+    is lengthened until as many bytes are sent."""
+    with open(body, "rb") as file:
+        text = file.read()
+    request = json.loads(text)
+
+    def line():
+        return json.dumps(request, separators=(",", ":"))
+
+    request["session_id"] += "0" * (len(text) - len(line()))
+    path = os.path.join(bench.directory, os.path.basename(body) + "l")
+    with open(path, "w") as file:
+        file.write(f'{{"weight":1,"body":{line()}}}\n')
+    return path
+
+
+def load(bench, target, rate, seconds, connections=64, body=REQUEST):
+    """`rate` requests a second, due when they are due: {"rate", "cpu_us", "p50_us", "p99_us", "p999_us",
+    "bottleneck"}. Latencies count from when a request was due. `bottleneck`: the generator itself held
+    up, and the latencies are not the target's."""
+    command = ["taskset", "-c", str(bench.client_core), bench.program("interlude-lab"), "load"]
+    command += [target.url, "--rate", str(rate), "--duration", f"{seconds:g}s", "--json"]
+    command += ["--connections", str(connections), "--body", bodies_file(bench, body)]
+    before = target.cpu_s()
+    ran = subprocess.run(command, capture_output=True, text=True)
+    used = target.cpu_s() - before
+    if not ran.stdout.startswith("{"):
+        raise BenchError(f"interlude-lab load against {target.name}: {ran.stderr or ran.stdout}")
+    told = json.loads(ran.stdout)
+    result = told["targets"][0]
+    if result["p999_ns"] is None:
+        raise BenchError(
+            f"{target.name}: only {result['answered']} of {result['due']} requests were answered at "
+            f"{rate} a second: {result['errors']}, {result['unsent']} not sent"
+        )
+    return {
+        "rate": result["answers_per_second"],
+        "cpu_us": used / result["answered"] * 1e6,
+        **{f"{p}_us": result[f"{p}_ns"] / 1000 for p in ("p50", "p99", "p999")},
+        "failed": result["due"] - result["answered"],
+        "bottleneck": told["generator"]["bottleneck"],
+    }

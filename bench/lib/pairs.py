@@ -20,6 +20,12 @@ def run(report, what, targets, measure, pairs):
     return out
 
 
+def bottlenecks(runs):
+    """How many runs the generator itself held up, and of how many."""
+    each = [run for kind in runs.values() for pair in kind for run in pair]
+    return sum(run.get("bottleneck", False) for run in each), len(each)
+
+
 def compare(runs, metric):
     """Of one metric: {"a", "b": medians, "ratio": interval of B / A, "same": interval of A' / A,
     "change": verdict}."""

@@ -68,6 +68,11 @@ class Report:
         self.data["verdicts"][-1]["same"] = interval
         self.say(f"{what}: {interval_text(interval)}")
 
+    def generator(self, held_up, runs):
+        """Says so when it was the load generator that was slow."""
+        if held_up:
+            self.say(f"  In {held_up} of {runs} runs the generator itself was the bottleneck.")
+
     def at_most(self, what, value, bar, unit=""):
         """A verdict on one value that is counted, not estimated. It may just meet its bar."""
         verdict = "met" if value <= bar else "missed"
