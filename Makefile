@@ -5,7 +5,7 @@
 #   make fuzz         the fuzz targets (clang and libFuzzer)
 #   make install      PREFIX=/usr/local, DESTDIR=
 #
-# B=DIR builds beside another build; OPT= and SAN= change how:
+# B=DIR builds beside another build; OPT= and SAN= change how; WERROR=1 makes warnings errors:
 #   make B=build/asan CC=clang SAN=address,undefined tests
 #
 # Floors. A room sees itself and the rooms named in its FLOOR line, and no other: each is compiled
@@ -35,7 +35,7 @@ VERSION := $(shell cat VERSION)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
-        -Wpointer-arith -Wwrite-strings -Wno-missing-field-initializers -Werror
+        -Wpointer-arith -Wwrite-strings -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 # What decides must decide the same everywhere: no fused multiply-add, no relaxed floating point.
 SAME := -ffp-contract=off -fno-fast-math -fno-math-errno
 SANF := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)

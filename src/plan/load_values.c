@@ -357,7 +357,7 @@ static bool read_duration(struct span text, int64_t *ms)
 void load_key_duration(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    char what[96], low[32], high[32];
+    char what[128], low[32], high[32];
     snprintf(what, sizeof what, "a duration with a unit (ms s m h d) from %s to %s",
              duration_text(low, key->min), duration_text(high, key->max));
     struct span text;
