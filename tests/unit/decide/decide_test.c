@@ -1,8 +1,8 @@
 /* Decisions as a whole: how often each action comes, and that the same comes again.
  *
- * The shares are DESIGN's reference values, which were found by integration; 100,000 request ids
- * are drawn for each and compared within five standard errors. The ids are fixed, and so is all
- * that follows from them: a test that passes once passes always. */
+ * DESIGN's reference values, which were found by integration, are drawn with 100,000 request ids
+ * each, other shares with fewer, and compared within five standard errors. The ids are fixed, and
+ * so is all that follows from them: a test that passes once passes always. */
 #include "plan_fixture.h"
 
 #include <math.h>
@@ -12,20 +12,20 @@
 
 #include <cmocka.h>
 
-enum { DRAWS = 100000 };
+enum { DRAWS = 100000, DRAWS_FEW = 30000 };
 
-static void assert_share(const char *what, int action, int hits, double p)
+static void assert_share(const char *what, int action, int hits, int draws, double p)
 {
-    if (fabs(hits / (double)DRAWS - p) > 5 * sqrt(p * (1 - p) / DRAWS) + 1e-12)
-        fail_msg("%s: action %d %d times of %d, expected %.7f", what, action, hits, DRAWS, p);
+    if (fabs(hits / (double)draws - p) > 5 * sqrt(p * (1 - p) / draws) + 1e-12)
+        fail_msg("%s: action %d %d times of %d, expected %.7f", what, action, hits, draws, p);
 }
 
-static void count_shares(const struct plan *plan, const char *request, int hits[4])
+static void count_shares(const struct plan *plan, const char *request, int draws, int hits[4])
 {
     struct run run;
     run_decide(&run, plan, request);
     memset(hits, 0, 4 * sizeof *hits);
-    for (uint32_t id = 0; id < DRAWS; id++) hits[run_again(&run, plan, id)]++;
+    for (int id = 0; id < draws; id++) hits[run_again(&run, plan, (uint32_t)id)]++;
     run_done(&run);
 }
 
@@ -98,8 +98,8 @@ static void test_thompson_s_shares(void **state)
         count_shares(plan,
                      posteriors_text(text, shares[i].none, shares[i].pod_1, shares[i].pod_2,
                                      shares[i].pod_3),
-                     hits);
-        for (int a = 0; a < 4; a++) assert_share(shares[i].what, a, hits[a], shares[i].p[a]);
+                     DRAWS, hits);
+        for (int a = 0; a < 4; a++) assert_share(shares[i].what, a, hits[a], DRAWS, shares[i].p[a]);
         plan_free(plan);
     }
 }
@@ -134,10 +134,45 @@ static void test_values(void **state)
         fixture_finish(plan);
         char text[1024];
         int hits[4];
-        count_shares(plan, posteriors_text(text, rows[i].none, rows[i].pod_1, NULL, NULL), hits);
-        assert_share(rows[i].what, POD_1, hits[POD_1], rows[i].p);
+        count_shares(plan, posteriors_text(text, rows[i].none, rows[i].pod_1, NULL, NULL),
+                     DRAWS_FEW, hits);
+        assert_share(rows[i].what, POD_1, hits[POD_1], DRAWS_FEW, rows[i].p);
         plan_free(plan);
     }
+}
+
+/* Missing ones draw from their own priors, sent ones from what was sent. */
+static void test_priors_are_drawn_from(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *posteriors;
+        double p; /* of pod_1 */
+    } rows[] = {
+        {"{}", 53 / 70.0},
+        {"{'none':" B(2, 3) "}", 53 / 70.0},
+        {"{'pod_1':" B(3, 2) "}", 53 / 70.0},
+        {"{'none':" B(2, 3) ",'pod_1':7}", 53 / 70.0},
+        {"{'none':" B(3, 2) "}", 0.5},
+        {"{'none':null,'pod_1':" B(2, 3) "}", 0.5},
+        {"{'none':" B(3, 2) ",'pod_1':" B(2, 3) "}", 17 / 70.0},
+    };
+    struct plan *plan = plan_thompson(N | P1);
+    struct policy *policy = &plan->policies[BAYESIAN];
+    policy->on_partial = ON_PARTIAL_PRIOR;
+    policy->on_empty = ON_EMPTY_COLD_START;
+    policy->has_prior = true;
+    policy->prior[NONE] = (struct posterior){FAMILY_BETA, {2, 3}};
+    policy->prior[POD_1] = (struct posterior){FAMILY_BETA, {3, 2}};
+    fixture_finish(plan);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        int hits[4];
+        snprintf(text, sizeof text, "{'variant':'bayes','posteriors':%s}", rows[i].posteriors);
+        count_shares(plan, text, DRAWS_FEW, hits);
+        assert_share(rows[i].posteriors, POD_1, hits[POD_1], DRAWS_FEW, rows[i].p);
+    }
+    plan_free(plan);
 }
 
 /* ---- floor --------------------------------------------------------------------------------------
@@ -173,8 +208,8 @@ static void test_floor(void **state)
         fixture_finish(plan);
         char text[1024];
         int hits[4];
-        count_shares(plan, posteriors_text(text, SEVEN, THREE, NEVER, NULL), hits);
-        for (int a = 0; a < 3; a++) assert_share(rows[i].what, a, hits[a], rows[i].p[a]);
+        count_shares(plan, posteriors_text(text, SEVEN, THREE, NEVER, NULL), DRAWS, hits);
+        for (int a = 0; a < 3; a++) assert_share(rows[i].what, a, hits[a], DRAWS, rows[i].p[a]);
         plan_free(plan);
     }
 }
@@ -191,9 +226,9 @@ static void test_floor_is_over_the_eligible(void **state)
     count_shares(plan,
                  "{'variant':'bayes','session':{'ads_last_hour':0},'posteriors':{'none':" NORMAL(
                      0, 1) ",'pod_1':" NEVER ",'pod_2':" NORMAL(1000, 1) ",'pod_3':" NEVER "}}",
-                 hits);
+                 DRAWS_FEW, hits);
     static const double p[] = {0.85, 0.15, 0, 0};
-    for (int a = 0; a < 4; a++) assert_share("masked", a, hits[a], p[a]);
+    for (int a = 0; a < 4; a++) assert_share("masked", a, hits[a], DRAWS_FEW, p[a]);
     plan_free(plan);
 }
 
@@ -219,8 +254,9 @@ static void test_uniform(void **state)
         char text[256];
         int hits[4];
         snprintf(text, sizeof text, "{'variant':'random','session':%s}", rows[i].session);
-        count_shares(plan, text, hits);
-        for (int a = 0; a < 4; a++) assert_share(rows[i].session, a, hits[a], rows[i].p[a]);
+        count_shares(plan, text, DRAWS_FEW, hits);
+        for (int a = 0; a < 4; a++)
+            assert_share(rows[i].session, a, hits[a], DRAWS_FEW, rows[i].p[a]);
     }
     plan_free(plan);
 }
@@ -300,8 +336,7 @@ static void test_masking_leaves_the_draws_of_the_others(void **state)
     plan_free(plan);
 }
 
-/* Two variants of one policy draw independently: where one takes a pod, the other takes what it
- * always takes. */
+/* Two variants of one policy draw independently of each other. */
 static void test_variants_draw_independently(void **state)
 {
     (void)state;
@@ -315,7 +350,7 @@ static void test_variants_draw_independently(void **state)
     for (uint32_t id = 0; id < DRAWS; id++)
         both[run_again(&first, plan, id)][run_again(&second, plan, id)]++;
     for (int a = 0; a < 4; a++)
-        for (int b = 0; b < 4; b++) assert_share("both", a * 4 + b, both[a][b], 1 / 16.0);
+        for (int b = 0; b < 4; b++) assert_share("both", a * 4 + b, both[a][b], DRAWS, 1 / 16.0);
     run_done(&first);
     run_done(&second);
     plan_free(plan);
@@ -434,6 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thompson_s_shares),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_priors_are_drawn_from),
         cmocka_unit_test(test_floor),
         cmocka_unit_test(test_floor_is_over_the_eligible),
         cmocka_unit_test(test_uniform),
