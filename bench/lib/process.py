@@ -116,11 +116,12 @@ def cpu_s(pid):
 
 
 def rss_bytes(pid):
-    """Resident memory of a process and its children. Pages that several share count for each."""
+    """Resident memory of a process and its children. Pages that several share count for each. From the
+    page tables: the count in statm is kept in batches, and may be some hundred KiB behind."""
     total = 0
     for at in tree_of(pid):
-        with open(f"/proc/{at}/statm") as file:
-            total += int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        with open(f"/proc/{at}/smaps_rollup") as file:
+            total += next(int(line.split()[1]) for line in file if line.startswith("Rss:")) * 1024
     return total
 
 
