@@ -12,7 +12,7 @@
 # with its own include directory that holds links to just those. Its tests link just those.
 
 B      ?= build
-OPT    ?= -O2
+OPT    ?= -O3
 SAN    ?=
 PREFIX ?= /usr/local
 AR     ?= ar
