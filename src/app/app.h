@@ -17,6 +17,9 @@ int cmd_check(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
+/* Those of interlude-lab. */
+int lab_load(int argc, char **argv);
+
 /* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and
  * told on stderr, if it cannot be read. */
 struct app_file {
@@ -36,7 +39,7 @@ struct plan *app_plan_load(const char *path);
  * argv[*i] is another argument. A missing value is told on stderr and ends the process with 2. */
 const char *app_option(int argc, char **argv, int *i, const char *name);
 
-/* "interlude COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
+/* "PROGRAM COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
 int app_usage_error(const char *command, const char *text, const char *what);
 
 #endif

@@ -1,5 +1,6 @@
 #include "app/app.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ const char *app_option(int argc, char **argv, int *i, const char *name)
 
 int app_usage_error(const char *command, const char *text, const char *what)
 {
-    fprintf(stderr, "interlude %s: %s `%s`; see `interlude help`\n", command, text, what);
+    const char *program = program_invocation_short_name;
+    fprintf(stderr, "%s %s: %s `%s`; see `%s help`\n", program, command, text, what, program);
     return EXIT_WRONG;
 }

@@ -40,6 +40,7 @@ static struct span line_after(struct span text, const char *name)
 /* Unsigned decimal numbers with blanks between them: the one at `index` (from 0), or unknown. */
 static int64_t number_at(struct span line, int index)
 {
+    if (!line.len) return MACHINE_UNKNOWN;
     const char *at = line.data, *end = line.data + line.len;
     for (int i = 0;; i++) {
         while (at < end && (*at == ' ' || *at == '\t')) at++;
