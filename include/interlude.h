@@ -55,7 +55,7 @@ INTERLUDE_API const char *interlude_demo_plan(void);
 
 enum {
     INTERLUDE_REQUEST_BYTES_MAX = 64 * 1024,
-    INTERLUDE_ANSWER_BYTES_MAX = 32 * 1024,
+    INTERLUDE_ANSWER_BYTES_MAX = 64 * 1024,
     /* `work` beside the bytes of the request; must be aligned as for malloc. */
     INTERLUDE_WORK_BYTES = 8 * 1024,
 };

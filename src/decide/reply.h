@@ -8,7 +8,7 @@
 enum {
     /* No answer is longer: ids at most six bytes a byte once escaped, and the longest names. */
     REPLY_BYTES_MAX = 4096,
-    REPLY_EXPLAIN_BYTES_MAX = 32 * 1024,
+    REPLY_EXPLAIN_BYTES_MAX = 64 * 1024,
 };
 
 /* The answer's JSON object. With request->explain, explain.c's part is in it. */
