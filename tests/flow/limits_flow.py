@@ -5,7 +5,7 @@ import socket
 import time
 import unittest
 
-from lib.server import Server, plan, wait_for
+from lib.server import Server, plan, resident_kb, wait_for
 from lib.wire import Closed, Connection, ask, decide, get, request
 
 SHORT = "head_timeout: 300ms, body_timeout: 400ms, answer_timeout: 500ms, idle_timeout: 600ms"
@@ -141,13 +141,6 @@ class BackPressure(unittest.TestCase):
                 c.send(b" " * (len(request(body=b" " * 65536)) - len(half)))
                 self.assertEqual(c.answer().code, "json_syntax")
                 c.close()
-
-
-def resident_kb(server):
-    with open("/proc/%d/status" % server.process.pid) as f:
-        for line in f:
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1])
 
 
 class Connections(unittest.TestCase):

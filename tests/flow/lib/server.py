@@ -59,6 +59,13 @@ def wait_for(condition, seconds=5.0, what="condition"):
         time.sleep(0.005)
 
 
+def resident_kb(server):
+    with open("/proc/%d/status" % server.process.pid) as f:
+        for line in f:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+
+
 class Server:
     """`plan_text` None: the built-in plan. `stdout`: a file object instead of the log file.
     `descriptors`: the hard limit of open files."""

@@ -10,6 +10,7 @@ class TapResult(unittest.TestResult):
         super().__init__()
         self.number = self.failed = 0
         self.faults = []
+        self.skipped_for = None
 
     def startTest(self, test):
         super().startTest(test)
@@ -30,6 +31,9 @@ class TapResult(unittest.TestResult):
         if err:
             self._note(err, "with %s\n" % subtest._subDescription())
 
+    def addSkip(self, test, reason):
+        self.skipped_for = reason
+
     def stopTest(self, test):
         super().stopTest(test)
         self._tell("%s.%s" % (type(test).__module__.rsplit(".", 1)[-1], test._testMethodName))
@@ -38,11 +42,12 @@ class TapResult(unittest.TestResult):
         self.number += 1
         if self.faults:
             self.failed += 1
-        print("%sok %d - %s" % ("not " if self.faults else "", self.number, name))
+        skip = " # SKIP " + self.skipped_for if self.skipped_for else ""
+        print("%sok %d - %s%s" % ("not " if self.faults else "", self.number, name, skip))
         for fault in self.faults:
             for line in fault.rstrip().split("\n"):
                 print("# " + line)
-        self.faults = []
+        self.faults, self.skipped_for = [], None
         sys.stdout.flush()
 
 

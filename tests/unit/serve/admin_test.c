@@ -1,0 +1,168 @@
+/* The operations service without its loop: what it says where something is wrong. */
+#include "serve/admin.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { WORKERS = 2, SECOND_NS = 1000000000 };
+
+struct fixture {
+    struct admin admin;
+    struct signals *signals;
+    struct loop *workers[WORKERS];
+    _Atomic bool ready;
+    char memory[256 * 1024];
+};
+
+static struct fixture *f;
+
+static int setup(void **state)
+{
+    (void)state;
+    f = calloc(1, sizeof *f);
+    if (!f) return -1;
+    const struct plan_log log = {.sink = LOG_FILE, .file = SPAN("/dev/null")};
+    struct err e;
+    if (signals_open(&(struct signals_config){.writers = 1, .log = &log}, &f->signals, &e))
+        return -1;
+    for (int i = 0; i < WORKERS; i++) {
+        f->workers[i] = aligned_alloc(_Alignof(struct loop), sizeof *f->workers[i]);
+        if (!f->workers[i]) return -1;
+        *f->workers[i] = (struct loop){0};
+        atomic_store(&f->workers[i]->turned_ns, clock_mono_ns());
+    }
+    admin_init(&f->admin, &(struct admin_config){.signals = f->signals,
+                                                 .workers = f->workers,
+                                                 .worker_count = WORKERS,
+                                                 .ready = &f->ready});
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WORKERS; i++) free(f->workers[i]);
+    signals_close(f->signals, clock_mono_ns());
+    free(f);
+    return 0;
+}
+
+static const struct route *route_of(enum route_id id)
+{
+    for (int i = 0; i < route_operations.count; i++)
+        if (route_operations.routes[i].id == id) return &route_operations.routes[i];
+    fail();
+    return NULL;
+}
+
+/* The status; the answer is in f->memory, NUL-terminated. */
+static int ask(enum route_id id, bool head_only, size_t cap)
+{
+    struct http_reader reader;
+    http_reader_init(&reader);
+    struct buf out = buf_of(f->memory, cap);
+    struct exchange x = {.route = route_of(id),
+                         .reader = &reader,
+                         .bytes = "",
+                         .fd = -1,
+                         .head_only = head_only,
+                         .out = &out,
+                         .variant = -1};
+    f->admin.service.answer(&f->admin.service, &x);
+    assert_false(out.full);
+    assert_int_equal(x.variant, -1);
+    f->memory[out.len] = '\0';
+    return x.status;
+}
+
+static void a_worker_that_is_stuck(void **state)
+{
+    (void)state;
+    static const struct {
+        int age_s, status;
+        const char *says;
+    } rows[] = {
+        {0, 200, "\r\n\r\nok\n"},
+        {4, 200, "\r\n\r\nok\n"},
+        {5, 503, "worker 1 has not turned for 5 s\n"},
+        {60, 503, "worker 1 has not turned for 60 s\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        atomic_store(&f->workers[1]->turned_ns,
+                     clock_mono_ns() - (uint64_t)rows[i].age_s * SECOND_NS);
+        assert_int_equal(ask(ROUTE_HEALTHZ, false, sizeof f->memory - 1), rows[i].status);
+        if (!strstr(f->memory, rows[i].says)) fail_msg("%s", f->memory);
+    }
+}
+
+static void readiness(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(ROUTE_READYZ, false, sizeof f->memory - 1), 503);
+    atomic_store(&f->ready, true);
+    assert_int_equal(ask(ROUTE_READYZ, false, sizeof f->memory - 1), 200);
+}
+
+static void head_tells_the_length(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(ROUTE_HEALTHZ, true, sizeof f->memory - 1), 200);
+    size_t len = strlen(f->memory);
+    assert_memory_equal(f->memory + len - 5, "3\r\n\r\n", 5);
+}
+
+static void an_answer_without_room(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(ROUTE_METRICS, false, 1024), 500);
+    assert_memory_equal(f->memory, "HTTP/1.1 500 ", 13);
+    assert_non_null(strstr(f->memory, "\"code\":\"internal\""));
+}
+
+static void metrics_are_told_of_the_loops(void **state)
+{
+    (void)state;
+    uint64_t second = clock_mono_ns() / SECOND_NS;
+    for (int i = 0; i < WORKERS; i++) {
+        atomic_store(&f->workers[i]->open_seen, 3u);
+        atomic_store(&f->workers[i]->lag[0].second, second);
+        atomic_store(&f->workers[i]->lag[0].longest_ns, 250000000u + (unsigned)i * 250000000u);
+    }
+    assert_int_equal(ask(ROUTE_METRICS, false, sizeof f->memory - 1), 200);
+    assert_non_null(strstr(f->memory, "\ninterlude_connections 6\n"));
+    assert_non_null(strstr(f->memory, "\ninterlude_loop_lag_seconds 0.5\n"));
+}
+
+static void lag_is_of_the_last_seconds(void **state)
+{
+    (void)state;
+    struct loop *l = f->workers[0];
+    static const struct {
+        uint64_t second, lag_ns;
+    } rows[] = {{100, 7}, {109, 7}, {110, 7}, {111, 5}, {112, 5}, {115, 5}, {116, 0}, {5000, 0}};
+    atomic_store(&l->lag[1].second, 100u);
+    atomic_store(&l->lag[1].longest_ns, 7u);
+    atomic_store(&l->lag[6].second, 105u);
+    atomic_store(&l->lag[6].longest_ns, 5u);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(loop_lag_ns(l, rows[i].second * SECOND_NS), rows[i].lag_ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_worker_that_is_stuck, setup, teardown),
+        cmocka_unit_test_setup_teardown(readiness, setup, teardown),
+        cmocka_unit_test_setup_teardown(head_tells_the_length, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_answer_without_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(metrics_are_told_of_the_loops, setup, teardown),
+        cmocka_unit_test_setup_teardown(lag_is_of_the_last_seconds, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
