@@ -104,7 +104,7 @@ static void warnings_print(struct buf *b, const struct load_result *r,
         buf_format(
             b,
             "warning: %.2f %% of requests were sent late although a connection was free: this "
-            "generator was the bottleneck\n",
+            "generator, or the machine under it, was the bottleneck\n",
             100 * g->late_free);
     for (uint32_t t = 0; t < r->targets; t++) {
         uint64_t failed = capture_interval_failed(&r->total[t]);

@@ -1,0 +1,516 @@
+/* Runs against servers that are written here to misbehave, in a thread of their own on a free port.
+ * Only what a busy machine cannot change is asserted: a stall makes latencies at least as long as
+ * it lasted; nothing says how much longer. */
+#include "lab/load_run.h"
+
+#include "base/clock.h"
+#include "lab/load_meter.h"
+#include "lab/pairs_run.h"
+#include "lab/summary.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS 1000000ull
+
+enum { CONNS_MAX = 128 };
+
+struct server;
+
+/* Answers the request `head` (whole, its body included) of connection `fd`; false: close it. */
+typedef bool answer(struct server *s, int fd, const char *head);
+
+struct server {
+    answer *answer;
+    bool stalls; /* for 100 ms in each second, 500 ms after its beginning */
+    atomic_bool stop;
+    int listener, port;
+    pthread_t thread;
+    uint64_t start_ns;
+    atomic_int requests, opened;
+    struct pollfd fds[CONNS_MAX];
+    char in[CONNS_MAX][4096];
+    size_t len[CONNS_MAX];
+    nfds_t count;
+};
+
+static void server_stall(struct server *s)
+{
+    uint64_t at = (clock_mono_ns() - s->start_ns) % (1000 * MS);
+    if (!s->stalls || at < 500 * MS || at >= 600 * MS) return;
+    struct timespec left = {0, (long)(600 * MS - at)};
+    nanosleep(&left, NULL);
+}
+
+/* One request, if it is whole; how many bytes it had, 0 if it is not, -1 to close. */
+static ssize_t server_request(struct server *s, size_t i)
+{
+    s->in[i][s->len[i]] = 0;
+    const char *end = strstr(s->in[i], "\r\n\r\n"), *field = strstr(s->in[i], "Content-Length: ");
+    if (!end || !field) return 0;
+    size_t size = (size_t)(end - s->in[i]) + 4 + (size_t)atoi(field + 16);
+    if (s->len[i] < size) return 0;
+    s->requests++;
+    return s->answer(s, s->fds[i].fd, s->in[i]) ? (ssize_t)size : -1;
+}
+
+static bool server_read(struct server *s, size_t i)
+{
+    ssize_t n = read(s->fds[i].fd, s->in[i] + s->len[i], sizeof s->in[i] - 1 - s->len[i]);
+    if (n <= 0) return false;
+    s->len[i] += (size_t)n;
+    ssize_t size = server_request(s, i);
+    if (size < 0) return false;
+    s->len[i] -= (size_t)size;
+    memmove(s->in[i], s->in[i] + size, s->len[i]);
+    return true;
+}
+
+static void *server_main(void *argument)
+{
+    struct server *s = argument;
+    while (!s->stop) {
+        if (poll(s->fds, s->count, 5) < 0) break;
+        server_stall(s);
+        for (nfds_t i = s->count; i-- > 1;) {
+            if (!s->fds[i].revents || server_read(s, i)) continue;
+            close(s->fds[i].fd);
+            s->count--;
+            s->fds[i] = s->fds[s->count];
+            s->len[i] = s->len[s->count];
+            memcpy(s->in[i], s->in[s->count], sizeof s->in[i]);
+        }
+        if (s->fds[0].revents && s->count < CONNS_MAX) {
+            s->fds[s->count] = (struct pollfd){accept(s->listener, NULL, NULL), POLLIN, 0};
+            s->len[s->count] = 0;
+            s->opened++;
+            s->count++;
+        }
+    }
+    for (nfds_t i = 0; i < s->count; i++) close(s->fds[i].fd);
+    return NULL;
+}
+
+static struct server *server_start(answer *a, bool stalls)
+{
+    struct server *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    s->answer = a;
+    s->stalls = stalls;
+    s->start_ns = clock_mono_ns();
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    s->listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(s->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(s->listener, 256), 0);
+    assert_int_equal(getsockname(s->listener, (struct sockaddr *)&address, &len), 0);
+    s->port = ntohs(address.sin_port);
+    s->fds[0] = (struct pollfd){s->listener, POLLIN, 0};
+    s->count = 1;
+    assert_int_equal(pthread_create(&s->thread, NULL, server_main, s), 0);
+    return s;
+}
+
+static void server_stop(struct server *s)
+{
+    s->stop = true;
+    pthread_join(s->thread, NULL);
+    free(s);
+}
+
+static bool say(int fd, const char *text)
+{
+    return write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+#define FINE "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+static bool answer_fine(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)head;
+    return say(fd, FINE);
+}
+
+static bool answer_in_pieces(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)head;
+    return say(fd, "HTTP/1.1 200 OK\r\nTransfer-Enc") && say(fd, "oding: chunked\r\n\r\n2\r") &&
+           say(fd, "\nok\r\n0\r\n") && say(fd, "\r\n");
+}
+
+static bool answer_and_close(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)head;
+    say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+    return false;
+}
+
+static bool answer_to_the_end(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)head;
+    say(fd, "HTTP/1.1 200 OK\r\n\r\nok");
+    return false;
+}
+
+static bool answer_busy(struct server *s, int fd, const char *head)
+{
+    (void)head;
+    return say(fd, s->requests % 4
+                       ? FINE
+                       : "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+}
+
+static bool answer_nonsense(struct server *s, int fd, const char *head)
+{
+    (void)head;
+    return say(fd, s->requests % 4 ? FINE : "what?\r\n\r\n");
+}
+
+static bool answer_by_closing(struct server *s, int fd, const char *head)
+{
+    (void)head;
+    return s->requests % 4 ? say(fd, FINE) : false;
+}
+
+static bool answer_never(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)fd, (void)head;
+    return true;
+}
+
+/* ---- runs
+ * ------------------------------------------------------------------------------------------ */
+
+static struct load_result result;
+
+struct setting {
+    struct load_target targets[2];
+    struct load_bodies bodies;
+    struct load_options o;
+};
+
+static void setting_init(struct setting *t, const struct server *a, const struct server *b,
+                         double rate, uint64_t duration_ms)
+{
+    struct err e;
+    const struct server *servers[] = {a, b};
+    *t = (struct setting){.o = {.shape = {.rate = rate, .duration_ns = duration_ms * MS, .seed = 1},
+                                .targets = t->targets,
+                                .target_count = b ? 2 : 1,
+                                .connections = 16,
+                                .timeout_ns = 2000 * MS,
+                                .spin_ns = 0,
+                                .interval_ns = 100 * MS,
+                                .bodies = &t->bodies}};
+    for (uint32_t i = 0; i < t->o.target_count; i++) {
+        char url[64];
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", servers[i]->port);
+        assert_int_equal(load_target_parse(url, "/v1/decide", &t->targets[i], &e), ERR_OK);
+    }
+    assert_int_equal(load_bodies_compile(span_of(load_bodies_built_in("none")), &t->bodies, &e), 0);
+}
+
+static void setting_run(struct setting *t)
+{
+    struct err e;
+    if (load_run(&t->o, &result, &e)) fail_msg("%s", e.text);
+    for (uint32_t i = 0; i < t->o.target_count; i++) {
+        struct capture_interval *total = &result.total[i];
+        uint64_t all = total->latency.count + capture_interval_failed(total);
+        assert_int_equal(total->due, all);
+        assert_int_equal(total->sent, all - total->unsent);
+    }
+    load_bodies_done(&t->bodies);
+}
+
+/* A tenth of all requests are due while the server stalls, and wait from 0 to 100 ms, evenly. So of
+ * all, 5 % wait 50 ms or more, and 1 % wait 90 ms or more. */
+static void a_stall_is_seen_as_arithmetic_says(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_fine, true);
+    struct setting t;
+    setting_init(&t, s, NULL, 1000, 1000);
+    setting_run(&t);
+    server_stop(s);
+    const struct capture_interval *total = &result.total[0];
+    assert_int_equal(total->due, 1000);
+    assert_int_equal(capture_interval_failed(total), 0);
+    static const struct {
+        double q, at_least_ms;
+    } rows[] = {{0.95, 45}, {0.97, 65}, {0.99, 85}, {0.995, 90}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t ns;
+        assert_true(summary_quantile(total, rows[i].q, &ns));
+        if ((double)ns < rows[i].at_least_ms * 1e6)
+            fail_msg("%g: %g ms", rows[i].q, (double)ns / 1e6);
+    }
+    /* 100 are due in a stall, and 16 connections take 16 of them. */
+    assert_true(total->queued >= 60);
+    assert_true(total->late >= 60);
+}
+
+/* The same server, asked politely, one request after the other: of the hundreds of requests that it
+ * answers in that time one is slow, and the 99th percentile knows nothing of them. */
+static void a_closed_loop_would_not_see_it(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_fine, true);
+    struct setting t;
+    setting_init(&t, s, NULL, 1, 1);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(
+        connect(fd, (struct sockaddr *)&t.targets[0].address, t.targets[0].address_len), 0);
+    struct hist closed;
+    hist_init(&closed);
+    uint64_t end = clock_mono_ns() + 700 * MS;
+    for (uint64_t now; (now = clock_mono_ns()) < end;) {
+        char in[256];
+        assert_true(say(fd, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"));
+        assert_true(read(fd, in, sizeof in) > 0);
+        hist_record(&closed, clock_mono_ns() - now);
+    }
+    close(fd);
+    server_stop(s);
+    load_bodies_done(&t.bodies);
+    /* By count, not by time: at most one request was in the way of the one stall. */
+    assert_true(closed.max >= 50 * MS);
+    uint64_t slow = closed.count - hist_count_upto(&closed, 50 * MS);
+    assert_true(slow * 100 < closed.count);
+}
+
+static void answers_of_every_form(void **state)
+{
+    (void)state;
+    static answer *const forms[] = {answer_fine, answer_in_pieces, answer_and_close,
+                                    answer_to_the_end};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct server *s = server_start(forms[i], false);
+        struct setting t;
+        setting_init(&t, s, NULL, 500, 200);
+        setting_run(&t);
+        const struct capture_interval *total = &result.total[0];
+        if (total->latency.count != 100) fail_msg("form %zu: %d", i, (int)total->latency.count);
+        assert_int_equal(s->requests, 100);
+        assert_int_equal(total->errors[CAPTURE_CONNECT], 0);
+        assert_true(s->opened >= (i < 2 ? 16 : 100));
+        server_stop(s);
+    }
+}
+
+static void failures_are_counted_where_they_happen(void **state)
+{
+    (void)state;
+    static const struct {
+        answer *answer;
+        enum capture_stage stage;
+    } rows[] = {{answer_busy, CAPTURE_STATUS},
+                {answer_nonsense, CAPTURE_RECEIVE},
+                {answer_by_closing, CAPTURE_RECEIVE}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct server *s = server_start(rows[i].answer, false);
+        struct setting t;
+        setting_init(&t, s, NULL, 500, 200);
+        setting_run(&t);
+        server_stop(s);
+        const struct capture_interval *total = &result.total[0];
+        if (total->errors[rows[i].stage] != 25 || total->latency.count != 75)
+            fail_msg("row %zu: %d errors, %d answers", i, (int)total->errors[rows[i].stage],
+                     (int)total->latency.count);
+    }
+}
+
+/* The connections time out again and again; what they could not take is unsent, and nothing is
+ * lost.
+ */
+static void a_server_that_never_answers(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_never, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 1000, 200);
+    t.o.timeout_ns = 400 * MS;
+    t.o.connections = 4;
+    setting_run(&t);
+    server_stop(s);
+    const struct capture_interval *total = &result.total[0];
+    assert_int_equal(total->due, 200);
+    assert_int_equal(total->latency.count, 0);
+    assert_true(total->errors[CAPTURE_TIMEOUT] >= 4);
+    assert_int_equal(total->errors[CAPTURE_TIMEOUT] + total->unsent, 200);
+    assert_true(total->unsent > 100);
+    assert_int_equal(total->queued, 196);
+}
+
+static void nobody_is_there(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_fine, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 1000, 200);
+    server_stop(s);
+    struct err e;
+    assert_int_equal(load_run(&t.o, &result, &e), ERR_SYSTEM);
+    assert_non_null(strstr(e.text, "refused"));
+    load_bodies_done(&t.bodies);
+}
+
+/* ---- several targets, intervals, stopping
+ * ---------------------------------------------------------- */
+
+struct sums {
+    struct capture_interval of[2];
+    int intervals;
+};
+
+static void interval_sum(void *context, const struct capture_interval *interval)
+{
+    struct sums *sums = context;
+    capture_interval_add(&sums->of[interval->target], interval);
+    sums->intervals++;
+}
+
+static void two_targets(enum load_spread spread, uint64_t active_us)
+{
+    struct server *a = server_start(answer_fine, false), *b = server_start(answer_fine, false);
+    struct setting t;
+    struct sums sums = {.intervals = 0};
+    capture_interval_init(&sums.of[0], 0);
+    capture_interval_init(&sums.of[1], 1);
+    setting_init(&t, a, b, 1000, 400);
+    t.o.spread = spread;
+    t.o.turn_ns = 50 * MS;
+    t.o.context = &sums;
+    t.o.interval = interval_sum;
+    setting_run(&t);
+    assert_int_equal(a->requests, 200);
+    assert_int_equal(b->requests, 200);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(result.total[i].due, 200);
+        /* Each interval rounds down to a microsecond. */
+        assert_true(result.total[i].active_us <= active_us);
+        assert_true(result.total[i].active_us + 10 >= active_us);
+        assert_memory_equal(&sums.of[i].latency, &result.total[i].latency, sizeof(struct hist));
+        assert_int_equal(sums.of[i].sent, 200);
+    }
+    assert_true(sums.intervals >= 2 && sums.intervals <= 8 && sums.intervals % 2 == 0);
+    server_stop(a);
+    server_stop(b);
+}
+
+static void interleaved(void **state)
+{
+    (void)state;
+    two_targets(LOAD_INTERLEAVE, 400000);
+}
+
+static void alternating(void **state)
+{
+    (void)state;
+    two_targets(LOAD_ALTERNATE, 200000);
+}
+
+static void turns(void **state)
+{
+    (void)state;
+    struct load_options o = {.spread = LOAD_ALTERNATE, .turn_ns = 10, .target_count = 3};
+    static const struct {
+        uint32_t target;
+        uint64_t from, to, active;
+    } rows[] = {{0, 0, 10, 10},   {1, 0, 10, 0}, {1, 5, 15, 5},  {0, 25, 45, 10}, {2, 25, 45, 5},
+                {2, 0, 300, 100}, {0, 7, 7, 0},  {0, 31, 33, 2}, {0, 9, 3, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(load_meter_active(&o, rows[i].target, rows[i].from, rows[i].to),
+                         rows[i].active);
+}
+
+static volatile sig_atomic_t stop;
+
+static void stop_set(void *context, const struct capture_interval *interval)
+{
+    (void)context, (void)interval;
+    stop = 1;
+}
+
+static void a_stopped_run_tells_what_it_has(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_fine, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 500, 60000);
+    t.o.stop = &stop;
+    t.o.interval = stop_set;
+    stop = 0;
+    setting_run(&t);
+    server_stop(s);
+    assert_true(result.total[0].due > 0 && result.total[0].due < 30000 / 2);
+    assert_int_equal(capture_interval_failed(&result.total[0]), 0);
+}
+
+static void pairs_of_runs(void **state)
+{
+    (void)state;
+    struct server *a = server_start(answer_fine, false), *b = server_start(answer_fine, false);
+    struct setting t;
+    setting_init(&t, a, b, 1000, 20);
+    double bar = 1000;
+    struct pairs_options o = {
+        .load = t.o, .pairs = 6, .metric = PAIRS_CPU, .has_pids = true, .bar = &bar};
+    o.pids[0] = o.pids[1] = getpid();
+    static struct pairs_result r;
+    struct err e;
+    if (pairs_run(&o, &r, &e)) fail_msg("%s", e.text);
+    assert_int_equal(a->requests, 3 * 6 * 20);
+    assert_int_equal(b->requests, 6 * 20);
+    assert_true(r.ab.low > 0 && r.ab.low <= r.ab.median && r.ab.median <= r.ab.high);
+    assert_int_equal(r.failed, 0);
+    assert_int_equal(r.bar, PAIRS_MET);
+    server_stop(a);
+    server_stop(b);
+    load_bodies_done(&t.bodies);
+}
+
+static void pairs_need_answers(void **state)
+{
+    (void)state;
+    struct server *a = server_start(answer_busy, false), *b = server_start(answer_fine, false);
+    struct setting t;
+    setting_init(&t, a, b, 1000, 20);
+    struct pairs_options o = {.load = t.o, .pairs = 6, .metric = PAIRS_P99};
+    static struct pairs_result r;
+    struct err e;
+    assert_int_equal(pairs_run(&o, &r, &e), ERR_LIMIT);
+    server_stop(a);
+    server_stop(b);
+    load_bodies_done(&t.bodies);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stall_is_seen_as_arithmetic_says),
+        cmocka_unit_test(a_closed_loop_would_not_see_it),
+        cmocka_unit_test(answers_of_every_form),
+        cmocka_unit_test(failures_are_counted_where_they_happen),
+        cmocka_unit_test(a_server_that_never_answers),
+        cmocka_unit_test(nobody_is_there),
+        cmocka_unit_test(interleaved),
+        cmocka_unit_test(alternating),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(a_stopped_run_tells_what_it_has),
+        cmocka_unit_test(pairs_of_runs),
+        cmocka_unit_test(pairs_need_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+#include "lab/summary.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+/* Answers of 1 to `answered` us, and `failed` requests that got none. */
+static struct capture_interval interval_of(uint64_t answered, uint64_t failed)
+{
+    struct capture_interval i;
+    capture_interval_init(&i, 0);
+    for (uint64_t n = 1; n <= answered; n++) hist_record(&i.latency, n * 1000);
+    i.errors[CAPTURE_STATUS] = failed / 2;
+    i.unsent = failed - failed / 2;
+    return i;
+}
+
+/* A request without an answer is slower than any with one. */
+static void failed_requests_are_the_slowest(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t answered, failed;
+        double q;
+        uint64_t us; /* 0: none */
+    } rows[] = {
+        {1000, 0, 0.5, 500}, {1000, 0, 0.99, 990}, {1000, 0, 0.999, 999}, {1000, 0, 1, 1000},
+        {1000, 0, 0, 1},     {990, 10, 0.5, 500},  {990, 10, 0.99, 990},  {990, 10, 0.991, 0},
+        {990, 10, 0.999, 0}, {989, 11, 0.99, 0},   {500, 500, 0.5, 500},  {499, 501, 0.5, 0},
+        {0, 10, 0.5, 0},     {0, 0, 0.5, 0},       {1, 0, 0.999, 1},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct capture_interval interval = interval_of(rows[i].answered, rows[i].failed);
+        uint64_t ns = 0;
+        bool known = summary_quantile(&interval, rows[i].q, &ns);
+        double off = fabs((double)ns / 1000 - (double)rows[i].us);
+        if (known != (rows[i].us > 0) || off > 0.016 * (double)rows[i].us)
+            fail_msg("row %zu: %d, %llu ns", i, known, (unsigned long long)ns);
+    }
+}
+
+/* Failed connects are no requests: whoever waited for the connection is counted elsewhere. */
+static void connects_do_not_count(void **state)
+{
+    (void)state;
+    struct capture_interval interval = interval_of(100, 0);
+    interval.errors[CAPTURE_CONNECT] = 1000;
+    uint64_t ns;
+    assert_true(summary_quantile(&interval, 0.99, &ns));
+}
+
+static void the_generator_tells_on_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t cpu_ms, spin_ms, sent, late_free;
+        bool bottleneck;
+    } rows[] = {
+        {500, 0, 10000, 0, false},  {950, 0, 10000, 0, true},  {990, 600, 10000, 0, false},
+        {100, 0, 10000, 10, false}, {100, 0, 10000, 11, true}, {0, 0, 0, 0, false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        static struct load_result r;
+        memset(&r, 0, sizeof r);
+        r.targets = 2;
+        r.wall_ns = 1000000000;
+        r.cpu_ns = rows[i].cpu_ms * 1000000;
+        r.spin_ns = rows[i].spin_ms * 1000000;
+        r.total[0].sent = rows[i].sent / 2;
+        r.total[1].sent = rows[i].sent / 2;
+        r.total[1].late_free = rows[i].late_free;
+        assert_int_equal(summary_generator_of(&r).bottleneck, rows[i].bottleneck);
+    }
+}
+
+static void both_forms_tell_the_same(void **state)
+{
+    (void)state;
+    static const struct load_target targets[] = {{.url = "http://127.0.0.1:1/a"},
+                                                 {.url = "http://127.0.0.1:2/b"}};
+    struct load_options o = {.targets = targets, .target_count = 2};
+    static struct load_result r;
+    r.targets = 2;
+    r.wall_ns = r.cpu_ns = 1000000000;
+    r.total[0] = interval_of(1000, 0);
+    r.total[0].active_us = 2000000;
+    r.total[0].steal_us = 1500;
+    r.total[0].throttled_us = MACHINE_UNKNOWN;
+    r.total[1] = interval_of(80, 20);
+    r.total[1].target = 1;
+    struct hist jitter;
+    hist_init(&jitter);
+    hist_record(&jitter, 40000);
+    hist_init(&r.send_delay);
+
+    static char memory[SUMMARY_BYTES_MAX];
+    struct buf b = buf_of(memory, sizeof memory);
+    summary_json(&b, &o, &r, &jitter);
+    json_t *value = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(value);
+    json_t *first = json_array_get(json_object_get(value, "targets"), 0);
+    json_t *second = json_array_get(json_object_get(value, "targets"), 1);
+    assert_string_equal(json_string_value(json_object_get(first, "url")), targets[0].url);
+    assert_int_equal(json_integer_value(json_object_get(first, "answered")), 1000);
+    assert_true(json_number_value(json_object_get(first, "answers_per_second")) == 500);
+    assert_true(json_is_integer(json_object_get(first, "p99_ns")));
+    assert_true(json_is_null(json_object_get(second, "p99_ns")));
+    assert_true(json_is_integer(json_object_get(second, "p50_ns")));
+    json_t *machine = json_object_get(value, "machine");
+    assert_int_equal(json_integer_value(json_object_get(machine, "steal_us")), 1500);
+    assert_true(json_is_null(json_object_get(machine, "throttled_us")));
+    assert_true(json_is_true(json_object_get(json_object_get(value, "generator"), "bottleneck")));
+    json_decref(value);
+
+    b = buf_of(memory, sizeof memory);
+    summary_print(&b, &o, &r, &jitter);
+    assert_false(b.full);
+    buf_char(&b, 0);
+    static const char *const parts[] = {
+        "http://127.0.0.1:1/a",
+        "1000 answered, 500.0 a second",
+        "p99 none",
+        "status 10",
+        "10 unsent",
+        "100 % of a core",
+        "20 requests to target 2 got no 2xx answer",
+        "throttled not known",
+    };
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (!strstr(b.data, parts[i])) fail_msg("`%s` is not in\n%s", parts[i], b.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failed_requests_are_the_slowest),
+        cmocka_unit_test(connects_do_not_count),
+        cmocka_unit_test(the_generator_tells_on_itself),
+        cmocka_unit_test(both_forms_tell_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
