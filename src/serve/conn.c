@@ -56,8 +56,7 @@ static void conn_linger(struct loop *l, struct conn *c)
     deadline_arm(&l->deadlines, &c->deadline, DEADLINE_LINGER, l->now_ns);
 }
 
-/* ---- sending -----------------------------------------------------------------------------------
- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 static bool send_failed(void)
 {
@@ -109,8 +108,7 @@ static void conn_flush(struct loop *l, struct conn *c)
     l->answered_count = 0;
 }
 
-/* ---- answering ---------------------------------------------------------------------------------
- */
+/* ---- answering ------------------------------------------------------------------------------ */
 
 /* `more`: bytes of a further request are there already. While draining, the answer that ends the
  * connection is that to the last request that was sent. */
@@ -220,8 +218,7 @@ static size_t conn_step(struct loop *l, struct conn *c, char *bytes, size_t len)
     return used;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* Keeps what is left for the next turn. False if there is no room for it. */
 static bool conn_keep(struct loop *l, struct conn *c, const char *rest, size_t len)
@@ -332,8 +329,7 @@ static void conn_read(struct loop *l, struct conn *c)
         conn_close(l, c);
 }
 
-/* ---- the other states --------------------------------------------------------------------------
- */
+/* ---- the other states ----------------------------------------------------------------------- */
 
 static void conn_send(struct loop *l, struct conn *c)
 {

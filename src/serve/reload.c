@@ -119,8 +119,7 @@ void reload_done(struct reload *r)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* ---- one reload --------------------------------------------------------------------------------
- */
+/* ---- one reload ----------------------------------------------------------------------------- */
 
 static void fail_with(struct reload_outcome *out, enum err_code code, const char *text)
 {

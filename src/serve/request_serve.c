@@ -33,7 +33,7 @@ struct request_outcome request_serve(struct request_context *x, struct span body
     e.code = request_read(x->plan, body, x->scratch, &x->request, &e);
     if (!e.code) {
         int64_t now_us = request_stamp(x);
-        decide(x->plan, &x->request, now_us, &x->decision);
+        decide(x->plan, &x->request, now_us, NULL, &x->decision);
         request_reply(x, now_us, head, out, &e);
     }
     if (!e.code) {

@@ -74,8 +74,9 @@ class SystemCalls(unittest.TestCase):
                     self.assertEqual(c.answer().status, 200)
                 ask()
                 out = os.path.join(server.directory, "strace")
-                tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", out, "-p",
-                                           str(server.process.pid)], stderr=subprocess.PIPE)
+                tracer = subprocess.Popen(
+                    ["strace", "-f", "-c", "-U", "calls,name", "-o", out,
+                     "-p", str(server.process.pid)], stderr=subprocess.PIPE)
                 wait_for(lambda: traced(server.process.pid) or tracer.poll() is not None,
                          what="strace")
                 if tracer.poll() is not None:

@@ -58,7 +58,7 @@ class Http(unittest.TestCase):
                 self.assertEqual(got, ["r-%d" % i for i in range(count)])
 
     def test_pipelined_beyond_every_buffer(self):
-        """More requests than any buffer holds, in one stream, with the answers read at the end of it."""
+        """More requests in one stream than any buffer holds, and their answers alike."""
         c = self.connect(seconds=20)
         count, one = 3000, decide("r")
         c.socket.setblocking(False)
@@ -173,21 +173,23 @@ class Http(unittest.TestCase):
         rows = [
             ("unknown path", request("/v1/decid", {}), 404, "unknown_path", True),
             ("root", request("/", None, "GET"), 404, "unknown_path", True),
-            ("a path of the other port", request("/metrics", None, "GET"), 404, "unknown_path", True),
+            ("the other port's path", request("/metrics", None, "GET"), 404, "unknown_path", True),
             ("GET", request(method="GET"), 405, "method_not_allowed", True),
             ("PUT", request(body={}, method="PUT"), 405, "method_not_allowed", True),
             ("OPTIONS", request(method="OPTIONS"), 405, "method_not_allowed", True),
             ("unknown method", request(method="BREW"), 501, "not_implemented", True),
             ("lower-case method", request(body={}, method="post"), 501, "not_implemented", True),
             ("no length", request(fields=json_type), 411, "length_required", False),
-            ("text", request(body={}, content_type="text/plain"), 415, "unsupported_media_type", True),
+            ("text", request(body={}, content_type="text/plain"), 415,
+             "unsupported_media_type", True),
             ("form", request(body=b"a=b", content_type="application/x-www-form-urlencoded"), 415,
              "unsupported_media_type", True),
             ("empty body", request(body=b""), 400, "json_syntax", True),
             ("bad JSON", request(body=b'{"a":}'), 400, "json_syntax", True),
             ("two keys", request(body=b'{"unit_id":"a","unit_id":"b"}'), 400,
              "json_duplicate_key", True),
-            ("deep", request(body=b'{"a":' + b"[" * 40 + b"]" * 40 + b"}"), 400, "json_depth", True),
+            ("deep", request(body=b'{"a":' + b"[" * 40 + b"]" * 40 + b"}"), 400,
+             "json_depth", True),
             ("type", request(body={"unit_id": 5}), 400, "field_type", True),
             ("range", request(body={"time": "yesterday"}), 400, "field_range", True),
             ("reserved", request(body={"opportunities": []}), 400, "unsupported", True),
@@ -198,7 +200,7 @@ class Http(unittest.TestCase):
              "not_implemented", False),
             ("head too large", request(body={}, fields=[("X", "y" * 17000)]), 431,
              "head_too_large", False),
-            ("too many fields", request(body={}, fields=[("X%d" % i, "y") for i in range(101)]), 431,
+            ("many fields", request(body={}, fields=[("X%d" % i, "y") for i in range(101)]), 431,
              "head_too_large", False),
         ]
         for name, data, status, code, goes_on in rows:
@@ -232,7 +234,8 @@ class Http(unittest.TestCase):
         self.assertEqual(ask(self.server.decisions, request(body=body)).json()["request_id"], "max")
 
     def test_without_content_type(self):
-        self.assertEqual(ask(self.server.decisions, request(body={}, content_type=None)).status, 200)
+        untyped = request(body={}, content_type=None)
+        self.assertEqual(ask(self.server.decisions, untyped).status, 200)
 
     def test_query_is_ignored_and_absolute_form(self):
         self.assertEqual(ask(self.server.decisions, request("/v1/decide?a=b", {})).status, 200)
@@ -292,8 +295,9 @@ class Http(unittest.TestCase):
 
     def test_413_in_mid_upload(self):
         """The answer arrives although the client is still sending, and reads it only at the end."""
-        rows = [("length", b"Content-Length: 4000000\r\n\r\n", b"x" * 65536),
-                ("chunks", b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * 65536 + b"\r\n")]
+        piece = b"x" * 65536
+        rows = [("length", b"Content-Length: 4000000\r\n\r\n", piece),
+                ("chunks", b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + piece + b"\r\n")]
         for name, framing, piece in rows:
             with self.subTest(name):
                 c = self.connect()

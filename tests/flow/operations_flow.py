@@ -76,8 +76,8 @@ class Operations(unittest.TestCase):
     def test_metrics_formats(self):
         a = get(self.server.operations, "/metrics")
         self.assertTrue(a.field("Content-Type").startswith("text/plain; version=0.0.4"))
-        a = get(self.server.operations, "/metrics",
-                fields=[("Accept", "application/openmetrics-text; version=1.0.0, text/plain;q=0.5")])
+        accept = "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"
+        a = get(self.server.operations, "/metrics", fields=[("Accept", accept)])
         self.assertTrue(a.field("Content-Type").startswith("application/openmetrics-text"))
         self.assertTrue(a.body.endswith(b"# EOF\n"))
 
