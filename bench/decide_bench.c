@@ -37,7 +37,7 @@ int main(int argc, char **argv)
         struct err e;
         if (request_read(plan, (struct span){body, (size_t)len}, scratch, &request, &e)) return 1;
         struct decision d;
-        decide(plan, &request, 0, &d);
+        decide(plan, &request, 0, NULL, &d);
         struct buf b = buf_of(answer, sizeof answer);
         reply_write(&b, plan, &request, &d, 0);
         ads += (unsigned long)d.ads + b.full;

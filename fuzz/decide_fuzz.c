@@ -384,7 +384,7 @@ static void check_repeat(const struct plan *plan, struct run *run)
 {
     struct decision first = run->decision;
     memset(&run->decision, 0x5a, sizeof run->decision);
-    decide(plan, &run->request, run->now_us, &run->decision);
+    decide(plan, &run->request, run->now_us, NULL, &run->decision);
     const struct decision *d = &run->decision;
     INVARIANT(d->action == first.action && d->wanted == first.wanted &&
               d->cooldown_s == first.cooldown_s && d->reasons == first.reasons &&
@@ -407,7 +407,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct run run;
     if (run_read_span(&run, p->plan, body) == ERR_OK) {
-        decide(p->plan, &run.request, run.now_us, &run.decision);
+        decide(p->plan, &run.request, run.now_us, NULL, &run.decision);
         check_guardrails(p, &run);
         check_presence(&run);
         check_replies(p->plan, &run);

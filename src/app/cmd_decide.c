@@ -36,7 +36,7 @@ static bool decide_line(struct line_decider *d, struct span line)
         int64_t now_us =
             request->time_us != REQUEST_TIME_NONE ? request->time_us : clock_wall_us();
         struct decision decision;
-        decide(d->plan, request, now_us, &decision);
+        decide(d->plan, request, now_us, NULL, &decision);
         reply_write(&b, d->plan, request, &decision, now_us);
         INVARIANT(!b.full);
     }

@@ -29,7 +29,8 @@ static void fill_context(const struct plan *plan, struct request *request, int64
 }
 
 /* Masks, then lets the policy choose among what is left. */
-static void choose(const struct plan *plan, const struct request *request, struct decision *out)
+static void choose(const struct plan *plan, const struct request *request, struct probe *probe,
+                   struct decision *out)
 {
     const struct policy *policy = out->asked;
     action_set from = out->presence.usable;
@@ -39,6 +40,7 @@ static void choose(const struct plan *plan, const struct request *request, struc
     }
     out->policy = policy;
     out->eligible = guardrail_mask(plan, request, from, out);
+    probe_mark(probe, STAGE_MASK);
 
     struct choice_input in = {
         .actions = &plan->actions,
@@ -51,6 +53,7 @@ static void choose(const struct plan *plan, const struct request *request, struc
         in.posteriors[i] = action_in(out->presence.from_prior, i) ? &policy->prior[i]
                                                                   : &request->entries[i].posterior;
     policy_choose(policy, &in, &out->choice);
+    probe_mark(probe, STAGE_CHOOSE);
 }
 
 /* The words for who decided, and why. */
@@ -80,7 +83,8 @@ static void settle(const struct plan *plan, const struct request *request, struc
                                  : (own_ms + 999) / 1000;
 }
 
-void decide(const struct plan *plan, struct request *request, int64_t now_us, struct decision *out)
+void decide(const struct plan *plan, struct request *request, int64_t now_us, struct probe *probe,
+            struct decision *out)
 {
     *out = (struct decision){0};
 
@@ -91,9 +95,11 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
     bool ad_free = guardrail_ad_free(plan, request);
     out->asked = ad_free ? NULL : policy;
     out->policy = policy;
+    probe_mark(probe, STAGE_ALLOCATE);
 
     presence_classify(plan, out->asked, request, now_us, &out->presence);
     presence_classify_state(plan, out->asked, request, &out->state);
+    probe_mark(probe, STAGE_PRESENCE);
 
     if (ad_free) {
         int none = plan->actions.no_ads;
@@ -101,7 +107,8 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
         out->eligible = action_bit(none);
         out->choice = (struct choice){.action = none, .wanted = none, .rule = -1, .cooldown_ms = -1};
     } else {
-        choose(plan, request, out);
+        choose(plan, request, probe, out);
     }
     settle(plan, request, out);
+    probe_mark(probe, STAGE_SETTLE);
 }

@@ -4,6 +4,7 @@
 #define INTERLUDE_DECIDE_DECIDE_H
 
 #include "decide/presence.h"
+#include "decide/probe.h"
 
 struct decision {
     int variant;          /* that decided */
@@ -29,8 +30,9 @@ struct decision {
 };
 
 /* `now_us`: the request's time if it has one, else the clock's, in microseconds since 1970. Fills
- * the context slots of request->attributes. */
-void decide(const struct plan *plan, struct request *request, int64_t now_us, struct decision *out);
+ * the context slots of request->attributes. `probe` may be NULL. */
+void decide(const struct plan *plan, struct request *request, int64_t now_us, struct probe *probe,
+            struct decision *out);
 
 /* allocate.c */
 void allocate(const struct plan *plan, const struct request *request, struct decision *out);

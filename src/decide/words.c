@@ -1,6 +1,14 @@
 #include "decide/words.h"
 
+#include "decide/probe.h"
+
 #define WORD_ROW(code, text) [code] = text,
+
+const char *stage_name(enum request_stage stage)
+{
+    static const char *const names[] = {STAGES(WORD_ROW)};
+    return names[stage];
+}
 
 const char *assignment_name(enum assignment assignment)
 {

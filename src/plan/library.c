@@ -65,7 +65,7 @@ static enum err_code decide_text(const struct plan *plan, struct span text, int6
         request_read(plan, text, (char *)work + INTERLUDE_WORK_BYTES, request, e);
     if (code) return code;
     if (request->time_us != REQUEST_TIME_NONE) *now_us = request->time_us;
-    decide(plan, request, *now_us, decision);
+    decide(plan, request, *now_us, NULL, decision);
     return ERR_OK;
 }
 

@@ -447,7 +447,7 @@ static void test_deciding_again_gives_the_same_bytes(void **state)
         size_t first_len = reply_text(&run, plan, groups[i], first);
         struct decision before = run.decision;
         memset(&run.decision, 0xa5, sizeof run.decision);
-        decide(plan, &run.request, run.now_us, &run.decision);
+        decide(plan, &run.request, run.now_us, NULL, &run.decision);
         assert_int_equal(run.decision.action, before.action);
         assert_int_equal(run.decision.reasons, before.reasons);
         struct buf b = buf_of(text, sizeof text);

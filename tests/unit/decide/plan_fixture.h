@@ -209,7 +209,7 @@ static inline const struct decision *run_decide(struct run *run, const struct pl
         fprintf(stderr, "%s: %s %s\n", text, err_name(run->e.code), run->e.text);
         abort();
     }
-    decide(plan, &run->request, run->now_us, &run->decision);
+    decide(plan, &run->request, run->now_us, NULL, &run->decision);
     return &run->decision;
 }
 
@@ -219,7 +219,7 @@ static inline int run_again(struct run *run, const struct plan *plan, uint32_t i
     char text[16];
     int len = snprintf(text, sizeof text, "r-%u", id);
     run->request.request_id = (struct span){text, (size_t)len};
-    decide(plan, &run->request, run->now_us, &run->decision);
+    decide(plan, &run->request, run->now_us, NULL, &run->decision);
     run->request.request_id = (struct span){NULL, 0};
     return run->decision.action;
 }

@@ -63,7 +63,7 @@ static inline void tell(struct signal_writer *writer, const struct signal_cells 
     int64_t now_us = clock_wall_us();
     assert_int_equal(request_read(plan, span_of(body), scratch, &request, &e), ERR_OK);
     decide(plan, &request, request.time_us == REQUEST_TIME_NONE ? now_us : request.time_us,
-           &decision);
+           NULL, &decision);
     signal_decision(writer, cells, plan, &request, &decision, now_us);
 }
 
