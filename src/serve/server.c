@@ -27,7 +27,13 @@ enum {
 /* Threads that tell something: the workers, and these. */
 enum { WRITER_CONTROL, WRITER_ACCEPTOR, WRITER_ADMIN, WRITERS_BESIDE };
 
-enum stage { STAGE_SERVING, STAGE_DRAINING, STAGE_ENDING, STAGE_ABANDONED, STAGE_ENDED };
+enum server_stage {
+    SERVER_SERVING,
+    SERVER_DRAINING,
+    SERVER_ENDING,
+    SERVER_ABANDONED,
+    SERVER_ENDED
+};
 
 struct loop_thread {
     struct loop *loop; /* NULL: not opened */
@@ -56,7 +62,7 @@ struct server {
     struct loop_thread admin_thread;
 
     _Atomic bool ready;
-    enum stage stage;
+    enum server_stage stage;
     uint64_t until_ns; /* of the stage */
     const char *stop_reason;
 };
@@ -283,7 +289,7 @@ static void drain_begin(struct server *s, bool at_once)
 {
     int64_t drain_ms = at_once ? 0 : reload_hold(&s->reload)->server.drain_ms;
     if (!at_once) reload_release(&s->reload);
-    s->stage = STAGE_DRAINING;
+    s->stage = SERVER_DRAINING;
     s->until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;
     atomic_store(&s->ready, false);
     signal_server_draining(s->writer, span_of(s->stop_reason), drain_ms);
@@ -292,7 +298,7 @@ static void drain_begin(struct server *s, bool at_once)
 
 static void abandon(struct server *s)
 {
-    s->stage = STAGE_ABANDONED;
+    s->stage = SERVER_ABANDONED;
     workers_phase_set(s, LOOP_ABANDON);
 }
 
@@ -300,7 +306,7 @@ static void abandon(struct server *s)
  * hurry; 0: within the limits that every request has. */
 static void end_begin(struct server *s, int64_t grace_ms)
 {
-    s->stage = STAGE_ENDING;
+    s->stage = SERVER_ENDING;
     s->until_ns = grace_ms ? clock_mono_ns() + (uint64_t)grace_ms * MS_NS : UINT64_MAX;
     atomic_store(&s->ready, false);
     acceptor_close(&s->acceptor);
@@ -310,19 +316,19 @@ static void end_begin(struct server *s, int64_t grace_ms)
 static void stop_signal(struct server *s, const char *reason, bool at_once)
 {
     switch (s->stage) {
-    case STAGE_SERVING:
+    case SERVER_SERVING:
         s->stop_reason = reason;
         drain_begin(s, at_once);
         if (at_once) end_begin(s, END_GRACE_MS);
         break;
-    case STAGE_DRAINING:
+    case SERVER_DRAINING:
         end_begin(s, END_GRACE_MS);
         break;
-    case STAGE_ENDING:
+    case SERVER_ENDING:
         abandon(s);
         break;
-    case STAGE_ABANDONED:
-    case STAGE_ENDED:
+    case SERVER_ABANDONED:
+    case SERVER_ENDED:
         break;
     }
 }
@@ -340,7 +346,8 @@ static int signal_wait(const struct server *s)
 {
     sigset_t set = handled_signals();
     const struct timespec turn = {.tv_nsec = CONTROL_TURN_MS * MS_NS};
-    int got = s->stage == STAGE_SERVING ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &turn);
+    int got =
+        s->stage == SERVER_SERVING ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &turn);
     return got > 0 ? got : 0;
 }
 
@@ -353,7 +360,7 @@ static bool workers_ended(const struct server *s)
 
 void server_run(struct server *s)
 {
-    while (s->stage != STAGE_ENDED) {
+    while (s->stage != SERVER_ENDED) {
         switch (signal_wait(s)) {
         case SIGTERM:
             stop_signal(s, "SIGTERM", false);
@@ -369,11 +376,11 @@ void server_run(struct server *s)
             break;
         }
         bool over = clock_mono_ns() >= s->until_ns;
-        if (s->stage == STAGE_DRAINING && over)
+        if (s->stage == SERVER_DRAINING && over)
             end_begin(s, 0);
-        else if (s->stage == STAGE_ENDING && over)
+        else if (s->stage == SERVER_ENDING && over)
             abandon(s);
-        if (s->stage >= STAGE_ENDING && workers_ended(s)) s->stage = STAGE_ENDED;
+        if (s->stage >= SERVER_ENDING && workers_ended(s)) s->stage = SERVER_ENDED;
     }
 }
 

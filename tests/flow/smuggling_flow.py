@@ -1,4 +1,4 @@
-"""What is ambiguous is refused with 400, and the connection with it: nothing after it is a request."""
+"""What is ambiguous is refused with 400, and with it the connection: nothing after it is read."""
 
 import unittest
 
