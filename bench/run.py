@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Runs one named bench: script/bench NAME [options]. docs/measuring.md says how figures are taken."""
+"""Runs one named bench: script/bench NAME [options]. docs/measuring.md says how figures are
+taken."""
 
 import argparse
 import os
@@ -30,7 +31,10 @@ def arguments_read():
     parser = argparse.ArgumentParser(prog="script/bench", description="One bench, one command.")
     parser.add_argument("--build", default=os.environ.get("B", "build"), help="the build directory")
     parser.add_argument(
-        "--cores", default="0,1", help="the measured server's core, everything else's (default 0,1)"
+        "--cores",
+        type=cores_read,
+        default="0,1",
+        help="the measured server's core, and everything else's (default 0,1)",
     )
     names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
     for name, module in BENCHES.items():
@@ -42,9 +46,11 @@ def cores_read(text):
     try:
         server, client = (int(core) for core in text.split(","))
     except ValueError:
-        raise BenchError(f"--cores takes two numbers, as in 0,1, not {text}") from None
-    if {server, client} - os.sched_getaffinity(0) or server == client:
-        raise BenchError(f"--cores {text}: two different cores are needed, of those this may run on")
+        raise argparse.ArgumentTypeError(f"takes two numbers, as in 0,1, not {text}") from None
+    allowed = os.sched_getaffinity(0)
+    if {server, client} - allowed or server == client:
+        wanted = f"takes two different ones of {sorted(allowed)}, not {text}"
+        raise argparse.ArgumentTypeError(wanted)
     return server, client
 
 
@@ -57,8 +63,8 @@ def main():
     options = arguments_read()
     signal.signal(signal.SIGTERM, end_by_signal)
     module = BENCHES[options.name]
+    server, client = options.cores
     try:
-        server, client = cores_read(options.cores)
         script = os.path.join(ROOT, "script", "packages")
         subprocess.run([script, *module.PACKAGES], check=True)
         build = os.path.abspath(os.path.join(ROOT, options.build))

@@ -1,5 +1,5 @@
-"""Allocations and locks in warm requests, thread by thread, counted by a library loaded before the C
-library (bench/malloc_count.c): the worker must make none, whatever the request."""
+"""Allocations and locks in warm requests, thread by thread, counted by a library loaded before the
+C library (bench/malloc_count.c): the worker must make none, whatever the request."""
 
 import json
 import os
@@ -68,9 +68,11 @@ def run(bench, report, options):
     report.say(f"In {options.requests:,} warm requests of {len(requests)} kinds:")
     report.table(rows)
     report.say()
+    if not any(allocations for allocations, _, _ in before.values()):
+        raise BenchError("not even its start was counted: is the program linked statically?")
     workers = [counts for tid, counts in grown.items() if threads[tid].startswith("worker")]
-    if not workers or not before:
-        raise BenchError("nothing was counted: is the program linked statically?")
+    if not workers:
+        raise BenchError("interlude has no thread named worker")
     for at, what in enumerate(rows[0][1:]):
         report.at_most(f"the worker's {what}", sum(counts[at] for counts in workers), 0)
     report.data["threads"] = {f"{threads[tid]} {tid}": counts for tid, counts in grown.items()}

@@ -1,6 +1,6 @@
 """Instructions of one decision, counted by callgrind: decide() alone, and reading the request and
-writing the answer beside it. The difference of two runs, so that what happens once is not in it; counts,
-not timings, so that a busy machine changes nothing."""
+writing the answer beside it. The difference of two runs, so that what happens once is not in it;
+counts, not timings, so that a busy machine changes nothing."""
 
 import os
 import re

@@ -1,5 +1,5 @@
-"""Resident memory: with 1,000 connections open, each having sent the documentation's request; and its
-growth over a million further requests (10 million with --long) whose ids are all different."""
+"""Resident memory: with 1,000 connections open, each having sent the documentation's request; and
+its growth over a million further requests (10 million with --long) whose ids are all different."""
 
 import socket
 

@@ -1,6 +1,6 @@
-"""CPU a decision, whole server, against nginx that answers a constant of the same size: at saturation
-(wrk, closed loop, 64 connections), and at 10,000 requests a second (open loop). Alternating pairs, with
-nginx against a second nginx beside them."""
+"""CPU a decision, whole server, against nginx that answers a constant of the same size: at
+saturation (wrk, closed loop, 64 connections), and at 10,000 requests a second (open loop).
+Alternating pairs, with nginx against a second nginx beside them."""
 
 from lib import drive, pairs
 
@@ -13,7 +13,7 @@ RATE_BAR = 0.85
 
 
 def options(parser):
-    parser.add_argument("--pairs", type=int, default=7, help="at least 6 for an interval (default 7)")
+    parser.add_argument("--pairs", type=int, default=7, help="from 6 (default 7)")
     parser.add_argument("--duration", type=float, default=5, help="seconds a run (default 5)")
     parser.add_argument(
         "--only", choices=["saturation", "rate"], help="one half of it (default both)"

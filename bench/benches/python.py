@@ -1,9 +1,10 @@
-"""Against the Python service of the story: CPU a decision with each at its own saturation, then both at
-20, 50 and 80% of the Python service's capacity, open loop: CPU, p50, p99, p99.9 and resident memory.
+"""Against the Python service of the story: CPU a decision with each at its own saturation, then
+both at 20, 50 and 80% of the Python service's capacity, open loop: CPU, p50, p99, p99.9 and
+resident memory.
 
---form story: as it was. Its guard warns of every caller without posteriors, it reads its configuration in
-every request, and its traffic is the fixed policy's. --form mended: both mistakes taken out, and the
-documentation's 494-byte request of the learned policy."""
+--form story: as it was. Its guard warns of every caller without posteriors, it reads its
+configuration in every request, and its traffic is the fixed policy's. --form mended: both mistakes
+taken out, and the documentation's 494-byte request of the learned policy."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""Start to ready: from before the program is executed until /readyz answers 200 on a new connection. The
-median of 20 starts. Asking again every half millisecond, so that much may be the asking."""
+"""Start to ready: from before the program is executed until /readyz answers 200 on a new
+connection. The median of 20 starts. Asking again every half millisecond, so that much may be the
+asking."""
 
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from lib.process import BenchError, end, port_free
 HELP = "start to ready, the median of 20 starts"
 PACKAGES = []
 PROGRAMS = ["interlude"]
+ASK = b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 ASK_AGAIN_S = 0.0005
 BAR_MS = 50
 
@@ -22,7 +24,7 @@ def options(parser):
 def ready(port):
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
-            connection.sendall(b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            connection.sendall(ASK)
             return connection.recv(4096).startswith(b"HTTP/1.1 200 ")
     except OSError:
         return False

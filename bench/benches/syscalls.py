@@ -1,5 +1,6 @@
-"""System calls of the worker in warm requests, counted by strace on that thread alone: one connection,
-requests one after the other, so each must cost one epoll_wait, one recv and one send, and nothing else."""
+"""System calls of the worker in warm requests, counted by strace on that thread alone: one
+connection, requests one after the other, so each must cost one epoll_wait, one recv and one send,
+and nothing else."""
 
 import os
 import re

@@ -11,8 +11,8 @@ from .targets import HERE, REQUEST
 
 
 def saturate(bench, target, seconds, connections=64, body=REQUEST, vary=False):
-    """As many requests as the target answers: {"requests", "seconds", "rate", "cpu_us"}, cpu_us being
-    the target's whole CPU, in microseconds a request. Any answer but 2xx is an error."""
+    """As many requests as the target answers: {"requests", "seconds", "rate", "cpu_us"}, cpu_us
+    being the target's whole CPU, in microseconds a request. Any answer but 2xx is an error."""
     env = dict(os.environ, BENCH_BODY=body)
     if vary:
         env["BENCH_VARY"] = "1"
@@ -26,15 +26,15 @@ def saturate(bench, target, seconds, connections=64, body=REQUEST, vary=False):
         raise BenchError(f"wrk against {target.name}: {ran.stderr or ran.stdout}")
     result = json.loads(lines[0][len("RESULT ") :])
     if result["errors"] or not result["requests"]:
-        raise BenchError(f"{target.name}: {result['errors']} errors of {result['requests']} requests")
+        raise BenchError(f"{target.name}: {result['errors']} of {result['requests']} failed")
     result["rate"] = result["requests"] / result["seconds"]
     result["cpu_us"] = used / result["requests"] * 1e6
     return result
 
 
 def bodies_file(bench, body):
-    """The body as interlude-lab takes it. It leaves out white space between tokens, so the session's id
-    is lengthened until as many bytes are sent."""
+    """The body as interlude-lab takes it. It leaves out white space between tokens, so the
+    session's id is lengthened until as many bytes are sent."""
     with open(body, "rb") as file:
         text = file.read()
     request = json.loads(text)
@@ -50,9 +50,9 @@ def bodies_file(bench, body):
 
 
 def load(bench, target, rate, seconds, connections=64, body=REQUEST):
-    """`rate` requests a second, due when they are due: {"rate", "cpu_us", "p50_us", "p99_us", "p999_us",
-    "bottleneck"}. Latencies count from when a request was due. `bottleneck`: the generator itself held
-    up, and the latencies are not the target's."""
+    """`rate` requests a second, due when they are due: {"rate", "cpu_us", "p50_us", "p99_us",
+    "p999_us", "bottleneck"}. Latencies count from when a request was due. `bottleneck`: the
+    generator itself held up, and the latencies are not the target's."""
     command = ["taskset", "-c", str(bench.client_core), bench.program("interlude-lab"), "load"]
     command += [target.url, "--rate", str(rate), "--duration", f"{seconds:g}s", "--json"]
     command += ["--connections", str(connections), "--body", bodies_file(bench, body)]
@@ -65,8 +65,8 @@ def load(bench, target, rate, seconds, connections=64, body=REQUEST):
     result = told["targets"][0]
     if result["p999_ns"] is None:
         raise BenchError(
-            f"{target.name}: only {result['answered']} of {result['due']} requests were answered at "
-            f"{rate} a second: {result['errors']}, {result['unsent']} not sent"
+            f"{target.name} at {rate} a second: only {result['answered']} of {result['due']} requests "
+            f"were answered: {result['errors']}, {result['unsent']} not sent"
         )
     return {
         "rate": result["answers_per_second"],

@@ -1,8 +1,12 @@
-"""The machine a figure was taken on, and whether it was quiet: figures without these are rumours."""
+"""The machine a figure was taken on, and whether it was quiet: figures without these are
+rumours."""
 
 import os
 import platform
+import resource
 import time
+
+from .process import cpu_s
 
 
 def first_of(path, key=None):
@@ -41,24 +45,31 @@ def times():
     return busy / hz, steal / hz, (busy + idle + iowait + steal) / hz
 
 
+def own_s():
+    """CPU seconds of this bench and everything it started, ended or not."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return cpu_s(os.getpid()) + ended.ru_utime + ended.ru_stime
+
+
 class Watch:
-    """Measures how busy the machine was before a bench began, and what was stolen while it ran."""
+    """Measures how busy the machine was before a bench began, and what others, on the machine or
+    beside it on the hypervisor, took while it ran."""
 
     def __init__(self, seconds=1.0):
         before = times()
         time.sleep(seconds)
-        after = times()
-        self.busy_before = (after[0] - before[0]) / max(after[2] - before[2], 1e-9)
-        self.start = after
+        self.start, self.own = times(), own_s()
+        self.busy_before = (self.start[0] - before[0]) / max(self.start[2] - before[2], 1e-9)
 
     def told(self):
-        now = times()
-        whole = max(now[2] - self.start[2], 1e-9)
+        busy, stolen, whole = (now - then for now, then in zip(times(), self.start))
+        whole = max(whole, 1e-9)
         return {
             "busy_before": round(self.busy_before, 3),
-            "steal": round((now[1] - self.start[1]) / whole, 4),
+            "others": round(max(0, busy - (own_s() - self.own)) / whole, 3),
+            "steal": round(stolen / whole, 4),
         }
 
 
 def quiet(told):
-    return told["busy_before"] <= 0.05 and told["steal"] <= 0.01
+    return told["busy_before"] <= 0.05 and told["others"] <= 0.05 and told["steal"] <= 0.01

@@ -4,8 +4,8 @@ from . import stats
 
 
 def run(report, what, targets, measure, pairs):
-    """Measures pairs of (A, B) and of (A, A'), alternating. targets is (a, a_again, b); measure(target)
-    returns a dict of numbers. Returns {"ab": [(A, B)], "aa": [(A, A')]}."""
+    """Measures pairs of (A, B) and of (A, A'), alternating. targets is (a, a_again, b);
+    measure(target) returns a dict of numbers. Returns {"ab": [(A, B)], "aa": [(A, A')]}."""
     a, again, b = targets
     out = {"ab": [], "aa": []}
     for i, order in enumerate(stats.pair_order(pairs)):

@@ -1,6 +1,8 @@
-"""Processes of a bench: started with a place to run, measured from outside, ended by who started them.
+"""Processes of a bench: started with a place to run, measured from outside, ended by who started
+them.
 
-Everything a bench starts belongs to a Scope, and is ended when the scope is left, however it is left.
+Everything a bench starts belongs to a Scope, and is ended when the scope is left, however it is
+left.
 """
 
 import os
@@ -39,9 +41,10 @@ class Scope(ExitStack):
 
 
 def end(process):
-    """Ends one process that was started here, and waits for it. The second SIGTERM is for a server that
-    drains; one that heeds neither is killed."""
-    for signal_number, grace_s in ((signal.SIGTERM, 0.5), (signal.SIGTERM, 5), (signal.SIGKILL, None)):
+    """Ends one process that was started here, and waits for it. The second SIGTERM is for a server
+    that drains; one that heeds neither is killed."""
+    steps = ((signal.SIGTERM, 0.5), (signal.SIGTERM, 5), (signal.SIGKILL, None))
+    for signal_number, grace_s in steps:
         if process.poll() is not None:
             return
         process.send_signal(signal_number)
@@ -100,8 +103,8 @@ def threads_of(pid):
 
 
 def cpu_s(pid):
-    """CPU seconds that a process, its children and all their threads have used, to the nanosecond where
-    the kernel keeps schedstat. Threads that ended are not in it: servers keep theirs."""
+    """CPU seconds that a process, its children and all their threads have used, to the nanosecond
+    where the kernel keeps schedstat. Threads that ended are not in it: servers keep theirs."""
     total = 0.0
     for at in tree_of(pid):
         for tid in os.listdir(f"/proc/{at}/task"):
@@ -116,8 +119,8 @@ def cpu_s(pid):
 
 
 def rss_bytes(pid):
-    """Resident memory of a process and its children. Pages that several share count for each. From the
-    page tables: the count in statm is kept in batches, and may be some hundred KiB behind."""
+    """Resident memory of a process and its children. Pages that several share count for each. From
+    the page tables: the count in statm is kept in batches, and may be some hundred KiB behind."""
     total = 0
     for at in tree_of(pid):
         with open(f"/proc/{at}/smaps_rollup") as file:

@@ -37,7 +37,8 @@ class Report:
         self.watch = machine.Watch()
         m = self.data["machine"]
         self.say(f"{name}: {self.data['started']}, commit {self.data['commit']}")
-        self.say(f"{m['cpu']}, {m['cores']} cores{', virtual' if m['hypervisor'] else ''}, {m['kernel']}")
+        virtual = ", virtual" if m["hypervisor"] else ""
+        self.say(f"{m['cpu']}, {m['cores']} cores{virtual}, {m['kernel']}")
         self.say(f"script/bench {options}")
         self.say()
 
@@ -61,10 +62,12 @@ class Report:
         """A verdict on a bar. A value that is exact has an interval of one point."""
         verdict = stats.bar_verdict(interval, bar)
         self.data["verdicts"].append({"what": what, "bar": bar, "verdict": verdict, **interval})
-        self.say(f"{what}: {interval_text(interval, unit)}; bar {number_text(bar)}{unit}: {verdict}")
+        told = f"{interval_text(interval, unit)}; bar {number_text(bar)}{unit}"
+        self.say(f"{what}: {told}: {verdict}")
 
     def against_itself(self, what, interval):
-        """What the same method makes of no difference: a bar's verdict is as good as this is tight."""
+        """What the same method makes of no difference: a bar's verdict is as good as this is
+        tight."""
         self.data["verdicts"][-1]["same"] = interval
         self.say(f"{what}: {interval_text(interval)}")
 
@@ -83,11 +86,12 @@ class Report:
         """Writes both files; says whether the machine was quiet enough for figures to be quoted."""
         told = self.watch.told()
         self.data["disturbance"] = dict(told, quiet=machine.quiet(told))
-        self.say()
+        if self.lines[-1]:
+            self.say()
         state = "quiet" if machine.quiet(told) else "NOT QUIET: quote no timing of this run"
         self.say(
             f"The machine was {state} (busy before: {told['busy_before']:.1%}, "
-            f"stolen meanwhile: {told['steal']:.1%})."
+            f"others meanwhile: {told['others']:.1%}, stolen: {told['steal']:.1%})."
         )
         os.makedirs(RESULTS, exist_ok=True)
         stamp = self.data["started"].replace(":", "").replace("-", "")

@@ -1,13 +1,13 @@
 """Statistics of pairs: is B more or less than A, and is a bar met.
 
-A run on a shared machine differs from the next by more than what is to be found out. Two runs side by
-side share most of that, so the ratio of a pair is steadier than either; the median over pairs does not
-mind a few that were hit by something. Its interval assumes nothing about how ratios are distributed:
-the true median lies below the k-th smallest of n independent values with the probability that fewer
-than k of n fair coins fall heads, exactly.
+A run on a shared machine differs from the next by more than what is to be found out. Two runs side
+by side share most of that, so the ratio of a pair is steadier than either; the median over pairs
+does not mind a few that were hit by something. Its interval assumes nothing about how ratios are
+distributed: the true median lies below the k-th smallest of n independent values with the
+probability that fewer than k of n fair coins fall heads, exactly.
 
-The same is done with A against a second A. What that interval shows is what the method itself makes of
-no difference; a difference that does not stand clear of it is none.
+The same is done with A against a second A. What that interval shows is what the method itself makes
+of no difference; a difference that does not stand clear of it is none.
 """
 
 from math import comb
@@ -22,8 +22,9 @@ def median(values):
 
 
 def rank_of(n, confidence=CONFIDENCE):
-    """(k, coverage): the k-th smallest and k-th largest of n values enclose their population's median
-    with probability `coverage`, the least that is at least `confidence`. (0, None): n is too small."""
+    """(k, coverage): the k-th smallest and k-th largest of n values enclose their population's
+    median with probability `coverage`, the least that is at least `confidence`. (0, None): n is too
+    small."""
     below = 0.0  # P(fewer than k + 1 of n coins fall heads)
     best, coverage = 0, None
     for k in range(1, (n + 1) // 2 + 1):
@@ -35,8 +36,8 @@ def rank_of(n, confidence=CONFIDENCE):
 
 
 def interval_of(values, confidence=CONFIDENCE):
-    """The median with its exact interval: {"n", "median", "low", "high", "coverage"}. low and high are
-    None where there are too few values (under 6, for 95%)."""
+    """The median with its exact interval: {"n", "median", "low", "high", "coverage"}. low and high
+    are None where there are too few values (under 6, for 95%)."""
     ordered = sorted(values)
     k, coverage = rank_of(len(ordered), confidence)
     return {
@@ -63,8 +64,8 @@ def bar_verdict(interval, bar):
 
 
 def change_verdict(interval, same):
-    """Whether B is `less` or `more` than A, or there is `no difference` that stands clear of `same`,
-    the interval of A against A."""
+    """Whether B is `less` or `more` than A, or there is `no difference` that stands clear of
+    `same`, the interval of A against A."""
     if interval["low"] is None or same["low"] is None:
         return "no difference"
     if interval["low"] <= 1 <= interval["high"]:

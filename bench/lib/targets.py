@@ -1,7 +1,7 @@
 """What is measured: Interlude and its peers, each started on free ports of the loopback and pinned.
 
-The measured process has the server core to itself. The client, the log collector, Interlude's threads
-that are no worker, and the bench are on the other one.
+The measured process has the server core to itself. The client, the log collector, Interlude's
+threads that are no worker, and the bench are on the other one.
 """
 
 import os
@@ -130,4 +130,5 @@ class Bench:
             conf = conf.replace(word, value)
         with open(os.path.join(directory, "nginx.conf"), "w") as file:
             file.write(conf)
-        return self.start(name, ["nginx", "-p", directory, "-c", "nginx.conf", "-e", "stderr"], port)
+        argv = ["nginx", "-p", directory, "-c", "nginx.conf", "-e", "stderr"]
+        return self.start(name, argv, port)

@@ -1,5 +1,5 @@
--- Sends the body of the file BENCH_BODY, and prints one line of JSON at the end. With BENCH_VARY set,
--- request_id and unit_id are another in every request, of the same length.
+-- Sends the body of the file BENCH_BODY, and prints one line of JSON at the end. With BENCH_VARY
+-- set, request_id and unit_id are others in every request.
 local file = assert(io.open(os.getenv("BENCH_BODY"), "rb"))
 local body = file:read("*a")
 file:close()

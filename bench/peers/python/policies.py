@@ -1,6 +1,8 @@
-"""Decisions of the Python service: guardrails, a fixed policy of ordered rules, and Thompson sampling.
+"""Decisions of the Python service: guardrails, a fixed policy of ordered rules, and Thompson
+sampling.
 
-A fixed policy sends and reads no posteriors: that is its design, and no caller of one has any to send.
+A fixed policy sends and reads no posteriors: that is its design, and no caller of one has any to
+send.
 """
 
 import random

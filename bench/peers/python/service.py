@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The Python service that Interlude is measured against: the one of the story, with the mistake it was
-known for, and without.
+"""The Python service that Interlude is measured against: the one of the story, with the mistake it
+was known for, and without.
 
     service.py --listen 127.0.0.1:PORT [--guard typed|unconditional] [--read start|per-request]
 
@@ -11,9 +11,9 @@ policy asked reads posteriors. `--read per-request` opens and parses the configu
 request; `--read start` once.
 
 Everything else is what such a service has: FastAPI on uvicorn with uvloop and httptools, one worker
-process, structlog's JSON on stdout, prometheus_client's labelled metrics. Where there was a choice that
-the story does not settle, the faster one was taken: no access log, a coroutine and no thread pool, an
-answer that is not validated again, JSON for the configuration and not YAML.
+process, structlog's JSON on stdout, prometheus_client's labelled metrics. Where there was a choice
+that the story does not settle, the faster one was taken: no access log, a coroutine and no thread
+pool, an answer that is not validated again, JSON for the configuration and not YAML.
 """
 
 import argparse
