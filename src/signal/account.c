@@ -41,19 +41,20 @@ static uint64_t connections_seen(const struct signals *s)
     return n;
 }
 
-/* How often the site could have fired, told by what is counted anyway: an opportunity costs the
- * request path nothing. What is counted once a start, stop or reopening has no other measure than
- * its firings. Read after `fired`, so it is never less. */
-static uint64_t opportunities(struct signals *s, int site, const struct signal_account accounts[])
+/* How often the site could have fired, told by what is counted anyway: but for CELL_AGE_JUDGED, an
+ * opportunity costs the request path nothing. What is counted once a start, stop or reopening has
+ * no other measure than its firings. Read after `fired`, so it is never less. */
+static uint64_t opportunities(const struct signals *s, int site,
+                              const struct signal_account accounts[], uint64_t posteriors_asked)
 {
     switch (site) {
     case SITE_POSTERIORS_PARTIAL:
-    case SITE_POSTERIORS_STALE:
     case SITE_POSTERIORS_ABSENT:
     case SITE_POSTERIORS_UNKNOWN_ACTION:
     case SITE_POSTERIORS_INVALID:
-        return series_sum(&s->series, METRIC_POSTERIORS, POSTERIORS_COMPLETE,
-                          POSTERIORS_STATUS_COUNT);
+        return posteriors_asked;
+    case SITE_POSTERIORS_STALE:
+        return series_cell(&s->series, CELL_AGE_JUDGED);
     case SITE_SESSION_INVALID:
         return series_sum(&s->series, METRIC_STATE, 0, STATE_STATUS_COUNT);
     case SITE_UNKNOWN_VARIANT:
@@ -66,6 +67,8 @@ static uint64_t opportunities(struct signals *s, int site, const struct signal_a
     case SITE_ACCEPT_PAUSED:
     case SITE_CONNECTIONS_MAX_REACHED:
         return connections_seen(s);
+    case SITE_SIGNAL_CONSTANT:
+        return s->scribe.watch.judged;
     case SITE_LOG_SUPPRESSED:
     case SITE_LOG_LOST:
         return cell_load(&s->scribe.intervals);
@@ -79,6 +82,7 @@ void account_take(struct signals *s, struct signal_account accounts[SITE_COUNT])
     for (int site = 0; site < SITE_COUNT; site++) {
         struct signal_account *a = &accounts[site];
         *a = (struct signal_account){0};
+        a->bytes = cell_load(&s->scribe.outbox.bytes[site]);
         a->outcomes[OUTCOME_WRITTEN] =
             atomic_load_explicit(&s->scribe.outbox.written[site], memory_order_acquire);
         a->outcomes[OUTCOME_DROPPED] = scribe_dropped(&s->scribe, site);
@@ -93,8 +97,11 @@ void account_take(struct signals *s, struct signal_account accounts[SITE_COUNT])
         a->queued = rest < queued_max(s) ? rest : queued_max(s);
         a->fired = settled + a->queued;
     }
+    uint64_t posteriors_asked =
+        series_sum(&s->series, METRIC_POSTERIORS, POSTERIORS_COMPLETE, POSTERIORS_STATUS_COUNT);
     for (int site = 0; site < SITE_COUNT; site++)
-        accounts[site].opportunities = opportunities(s, site, accounts);
+        accounts[site].opportunities = opportunities(s, site, accounts, posteriors_asked) +
+                                       series_cell(&s->series, (uint32_t)(CELL_DRILLS + site));
 }
 
 void signals_account(struct signals *signals, struct signal_account accounts[SITE_COUNT])

@@ -1,4 +1,4 @@
-/* What a decision tells. The ordinary one, without an anomaly, takes six counts and asks three
+/* What a decision tells. The ordinary one, without an anomaly, takes six counts and asks a few
  * questions; everything else hangs on a bit that decide() set. */
 #include "signal/cells.h"
 
@@ -30,6 +30,7 @@ struct telling {
     const struct request *request;
     const struct decision *decision;
     int64_t wall_us;
+    bool drill;
 };
 
 /* ---- records ------------------------------------------------------------------------------------
@@ -38,6 +39,7 @@ struct telling {
 static void record_begin(const struct telling *t, struct record *r, enum signal_site site)
 {
     record_init(r, site, t->wall_us);
+    if (t->drill) record_flag(r, FIELD_DRILL);
     record_text(r, FIELD_REQUEST_ID, t->request->request_id);
     record_text(r, FIELD_SEGMENT_ID, t->request->segment_id);
     record_text(r, FIELD_VARIANT,
@@ -102,14 +104,18 @@ static void tell_unknown_variant(const struct telling *t)
 /* ---- counts and records of what is not ordinary -------------------------------------------------
  */
 
-static void posteriors_anomaly(const struct telling *t, const uint32_t *missing_cells)
+static void posteriors_missing(const struct telling *t, const uint32_t *missing_cells)
 {
     const struct presence *presence = &t->decision->presence;
-    if (presence->conditions & POSTERIORS_SOME_MISSING) {
-        action_set lacking = presence->missing | presence->invalid;
-        for (; lacking; lacking = (action_set)(lacking & (lacking - 1)))
-            signal_add(t->writer, missing_cells[__builtin_ctz(lacking)], 1);
-    }
+    if (!(presence->conditions & POSTERIORS_SOME_MISSING)) return;
+    action_set lacking = presence->missing | presence->invalid;
+    for (; lacking; lacking = (action_set)(lacking & (lacking - 1)))
+        signal_add(t->writer, missing_cells[__builtin_ctz(lacking)], 1);
+}
+
+static void posteriors_anomaly(const struct telling *t)
+{
+    const struct presence *presence = &t->decision->presence;
     bool told = false;
     for (size_t i = 0; i < sizeof anomalies / sizeof *anomalies; i++) {
         if (!(presence->conditions >> anomalies[i].status & 1)) continue;
@@ -121,14 +127,29 @@ static void posteriors_anomaly(const struct telling *t, const uint32_t *missing_
     }
 }
 
-static void state_anomaly(const struct telling *t)
+static void attributes_unknown(const struct telling *t)
 {
     const struct session_state *state = &t->decision->state;
     for (uint64_t slots = state->unknown; slots; slots &= slots - 1)
         signal_add(t->writer, t->cells->attribute_absent[__builtin_ctzll(slots)], 1);
     for (uint64_t slots = state->invalid; slots; slots &= slots - 1)
         signal_add(t->writer, t->cells->attribute_invalid[__builtin_ctzll(slots)], 1);
-    if (state->status == STATE_INVALID) tell_session(t);
+}
+
+/* What `stale` needs beside being old. */
+static bool age_judged(const struct telling *t)
+{
+    const struct policy *asked = t->decision->asked;
+    const struct presence *presence = &t->decision->presence;
+    return asked && asked->max_posterior_age_us && t->request->as_of_us != REQUEST_TIME_NONE &&
+           asked->actions & ~(presence->missing | presence->invalid);
+}
+
+static void anomalies_tell(const struct telling *t)
+{
+    if (t->decision->presence.conditions & POSTERIORS_ANOMALIES) posteriors_anomaly(t);
+    if (t->decision->state.status == STATE_INVALID) tell_session(t);
+    if (t->decision->variant_unknown) tell_unknown_variant(t);
 }
 
 static void masks(const struct telling *t, const struct variant_cells *v)
@@ -142,7 +163,7 @@ void signal_decision(struct signal_writer *writer, const struct signal_cells *ce
                      const struct plan *plan, const struct request *request,
                      const struct decision *decision, int64_t wall_us)
 {
-    const struct telling t = {writer, cells, plan, request, decision, wall_us};
+    const struct telling t = {writer, cells, plan, request, decision, wall_us, false};
     const struct presence *presence = &decision->presence;
     int variant = signal_decision_variant(plan, decision), segment = request->segment;
     const struct variant_cells *v = &cells->variant[variant];
@@ -167,10 +188,31 @@ void signal_decision(struct signal_writer *writer, const struct signal_cells *ce
         signal_add(writer, v->posteriors_unused, (uint64_t)action_count(presence->unused));
     if (decision->choice.rule_errors)
         signal_add(writer, v->rule_errors, (uint64_t)decision->choice.rule_errors);
+    if (age_judged(&t)) signal_add(writer, CELL_AGE_JUDGED, 1);
     if (presence->conditions & POSTERIORS_ANOMALIES)
-        posteriors_anomaly(&t, cell_missing(cells, variant, segment));
-    if (decision->state.status != STATE_COMPLETE) state_anomaly(&t);
-    if (decision->variant_unknown) tell_unknown_variant(&t);
+        posteriors_missing(&t, cell_missing(cells, variant, segment));
+    if (decision->state.status != STATE_COMPLETE) attributes_unknown(&t);
+    anomalies_tell(&t);
+}
+
+/* The opportunities of an ordinary decision are told by what it counts. A drill counts nothing of
+ * that, so it brings its own: no site ever fires more often than it could. */
+static void drill_opportunities(const struct telling *t)
+{
+    for (int site = SITE_POSTERIORS_PARTIAL; site <= SITE_POSTERIORS_INVALID; site++)
+        if (site == SITE_POSTERIORS_STALE ? age_judged(t)
+                                          : t->decision->presence.status >= POSTERIORS_COMPLETE)
+            signal_add(t->writer, (uint32_t)(CELL_DRILLS + site), 1);
+    signal_add(t->writer, CELL_DRILLS + SITE_SESSION_INVALID, 1);
+    if (t->request->variant_name.len) signal_add(t->writer, CELL_DRILLS + SITE_UNKNOWN_VARIANT, 1);
+}
+
+void signal_drill(struct signal_writer *writer, const struct plan *plan,
+                  const struct request *request, const struct decision *decision, int64_t wall_us)
+{
+    const struct telling t = {writer, NULL, plan, request, decision, wall_us, true};
+    drill_opportunities(&t);
+    anomalies_tell(&t);
 }
 
 void signal_http(struct signal_writer *writer, int status)
@@ -189,6 +231,15 @@ void signal_duration(struct signal_writer *writer, const struct signal_cells *ce
     }
     signal_add(writer, first + (uint32_t)duration_bucket(ns), 1);
     signal_add(writer, first + DURATION_SUM, ns);
+}
+
+void signal_stages(struct signal_writer *writer, const struct probe *probe)
+{
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        if (!probe->spent_ns[stage]) continue; /* not passed: the request was refused before */
+        signal_add(writer, (uint32_t)(CELL_STAGE_NS + stage), probe->spent_ns[stage]);
+        signal_add(writer, (uint32_t)(CELL_STAGE_SAMPLES + stage), 1);
+    }
 }
 
 void signal_count(struct signal_writer *writer, enum signal_counter counter)

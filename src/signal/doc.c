@@ -92,6 +92,22 @@ void signals_doc_print(struct buf *b)
         "budget.\n\n");
     print_sites(b);
     put(b,
+        "\n## Useless signals\n\n"
+        "Of each log site it is known how often it fired and how often it could have. Time is cut "
+        "into\nwindows of five minutes; at the end of each a site gets a verdict: `constant` if it "
+        "had at least 1,000\nopportunities in the window and fired on at least 99% of them, "
+        "`quiet` if it has not fired for an hour,\n`normal` otherwise. Its state "
+        "(`interlude_signal_state`) changes once two windows in succession agree.\nWhen a site "
+        "declared `never` or `rare` turns constant, `signal_constant` says so, once. "
+        "`GET /v1/signals`\nlists the sites, the most useless first, each with its state and "
+        "with what it costs a second;\n`interlude-lab signals --check URL` exits with 1 if one "
+        "that should not be is constant.\n\n"
+        "Whether a quiet site still can fire is found out by a drill: `POST /v1/drill` on the "
+        "operations port,\nwith `{\"signal\": NAME}`, makes up a request that has that fault and "
+        "serves it. What then fires counts in\n`interlude_signal_*` and `interlude_log_*` only, "
+        "and its line has `\"drill\": true`. `interlude-lab signals\n--drill URL` does it for "
+        "every site that a request can fire.\n");
+    put(b,
         "\n## Metrics\n\n"
         "`GET /metrics` on the operations port, in the Prometheus text format, or in OpenMetrics "
         "where the\nscraper asks for it. Labels are closed by the plan: every label set is "

@@ -72,6 +72,14 @@ void line_number(struct line *l, enum signal_field_id field, int64_t number)
     keep(l, len);
 }
 
+static void line_flag(struct line *l, enum signal_field_id field)
+{
+    size_t len = l->text.len;
+    key(l, field);
+    buf_lit(&l->text, "true");
+    keep(l, len);
+}
+
 void line_counts(struct line *l, enum signal_field_id field, const uint64_t counts[SITE_COUNT])
 {
     bool any = false;
@@ -125,6 +133,9 @@ size_t line_render(char *memory, const struct record *record)
             break;
         case FIELD_KIND_LIST:
             line_list(&l, field.id, field.bytes);
+            break;
+        case FIELD_KIND_FLAG:
+            line_flag(&l, field.id);
             break;
         case FIELD_KIND_COUNTS:
             break; /* only the scribe's own lines have them */

@@ -70,6 +70,12 @@ static void sample_u64(struct page *p, enum signal_metric metric, struct span la
     buf_char(p->out, '\n');
 }
 
+static void seconds_write(struct buf *b, uint64_t ns)
+{
+    buf_format(b, "%llu.%09llu", (unsigned long long)(ns / 1000000000),
+               (unsigned long long)(ns % 1000000000));
+}
+
 static void sample_double(struct page *p, enum signal_metric metric, double value)
 {
     sample(p, metric, suffix_of(signal_metrics[metric].type), (struct span){0});
@@ -134,8 +140,8 @@ static void histogram(struct page *p, const struct series *s)
     bucket_sample(p, s, SPAN("+Inf"), count);
     uint64_t sum_ns = series_value(&p->signals->series, s, DURATION_SUM);
     sample(p, (enum signal_metric)s->metric, "_sum", span_of(s->labels));
-    buf_format(p->out, "%llu.%09llu\n", (unsigned long long)(sum_ns / 1000000000),
-               (unsigned long long)(sum_ns % 1000000000));
+    seconds_write(p->out, sum_ns);
+    buf_char(p->out, '\n');
     sample(p, (enum signal_metric)s->metric, "_count", span_of(s->labels));
     buf_u64(p->out, count);
     buf_char(p->out, '\n');
@@ -170,6 +176,22 @@ static void render_http(struct page *p)
     }
 }
 
+static void render_stages(struct page *p, enum signal_metric metric)
+{
+    uint32_t first = metric == METRIC_STAGE_SECONDS ? CELL_STAGE_NS : CELL_STAGE_SAMPLES;
+    for (uint32_t stage = 0; stage < STAGE_COUNT; stage++) {
+        uint64_t n = series_cell(&p->signals->series, first + stage);
+        struct span name = span_of(stage_name((enum request_stage)stage));
+        struct labels l;
+        sample(p, metric, suffix_of(signal_metrics[metric].type), LABEL(&l, "stage", name));
+        if (metric == METRIC_STAGE_SECONDS)
+            seconds_write(p->out, n);
+        else
+            buf_u64(p->out, n);
+        buf_char(p->out, '\n');
+    }
+}
+
 static void counter_sample(struct page *p, enum signal_metric metric, const char *reason,
                            enum signal_counter counter)
 {
@@ -190,6 +212,15 @@ static void render_site_metric(struct page *p, enum signal_metric metric)
                            labels_of(&l, "signal", name, "outcome",
                                      span_of(signal_outcome_name((enum signal_outcome)o))),
                            a->outcomes[o]);
+            continue;
+        }
+        if (metric == METRIC_SIGNAL_STATE) {
+            enum signal_state now = p->signals->scribe.watch.sites[site].state;
+            for (int state = 0; state < SIGNAL_STATE_COUNT; state++)
+                sample_u64(p, metric,
+                           labels_of(&l, "signal", name, "state",
+                                     span_of(signal_state_name((enum signal_state)state))),
+                           state == (int)now);
             continue;
         }
         uint64_t value = metric == METRIC_LOG_QUEUED     ? a->queued
@@ -233,6 +264,10 @@ static void render(struct page *p, enum signal_metric metric)
     case METRIC_HTTP_REQUESTS:
         render_http(p);
         break;
+    case METRIC_STAGE_SECONDS:
+    case METRIC_STAGE_SAMPLES:
+        render_stages(p, metric);
+        break;
     case METRIC_CONNECTIONS:
         render_gauge(p, metric, GAUGE_CONNECTIONS);
         break;
@@ -266,6 +301,7 @@ static void render(struct page *p, enum signal_metric metric)
     case METRIC_LOG_QUEUED:
     case METRIC_SIGNAL_FIRED:
     case METRIC_SIGNAL_OPPORTUNITIES:
+    case METRIC_SIGNAL_STATE:
         render_site_metric(p, metric);
         break;
     case METRIC_LOG_LOST:
@@ -323,46 +359,4 @@ void signals_render_metrics(struct signals *signals, enum metrics_format format,
     pthread_mutex_unlock(&signals->lock);
     text_room(out, SAMPLE_BYTES_MAX);
     if (format == METRICS_OPENMETRICS) buf_lit(out, "# EOF\n");
-}
-
-/* ---- the log sites as JSON ----------------------------------------------------------------------
- */
-
-static void member_text(struct buf *b, const char *name, const char *text)
-{
-    json_write_key(b, span_of(name));
-    json_write_string(b, span_of(text));
-}
-
-static void member_u64(struct buf *b, const char *name, uint64_t value)
-{
-    json_write_key(b, span_of(name));
-    buf_u64(b, value);
-}
-
-void signals_render_list(struct signals *signals, struct buf *out)
-{
-    struct signal_account accounts[SITE_COUNT];
-    signals_account(signals, accounts);
-    text_room(out, SAMPLE_BYTES_MAX);
-    buf_char(out, '[');
-    for (int site = 0; site < SITE_COUNT; site++) {
-        const struct signal_site_row *row = &signal_sites[site];
-        const struct signal_account *a = &accounts[site];
-        text_room(out, SAMPLE_BYTES_MAX);
-        if (site) buf_char(out, ',');
-        buf_char(out, '{');
-        member_text(out, "name", row->name);
-        member_text(out, "level", signal_level_name(row->level));
-        member_text(out, "expected", signal_expected_name(row->expected));
-        member_text(out, "meaning", row->help);
-        member_text(out, "opportunity", row->opportunity);
-        member_u64(out, "fired", a->fired);
-        member_u64(out, "opportunities", a->opportunities);
-        for (int o = 0; o < OUTCOME_COUNT; o++)
-            member_u64(out, signal_outcome_name((enum signal_outcome)o), a->outcomes[o]);
-        member_u64(out, "queued", a->queued);
-        buf_char(out, '}');
-    }
-    buf_char(out, ']');
 }

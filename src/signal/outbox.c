@@ -79,7 +79,10 @@ static void taken(struct outbox *o, size_t bytes)
             return;
         }
         bytes -= rest;
-        cell_add_release(&o->written[line_pop(o)], 1);
+        size_t line = o->lines[o->first].bytes;
+        enum signal_site site = line_pop(o);
+        cell_add(&o->bytes[site], line);
+        cell_add_release(&o->written[site], 1);
     }
 }
 

@@ -28,6 +28,7 @@ struct outbox {
     char data[OUTBOX_BYTES];
 
     _Alignas(64) _Atomic uint64_t written[SITE_COUNT];
+    _Atomic uint64_t bytes[SITE_COUNT];   /* of the lines written */
     _Atomic uint64_t dropped[SITE_COUNT]; /* for any reason below */
     _Atomic uint64_t lost[LOSS_COUNT];    /* the same records, by reason */
 };

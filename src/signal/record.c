@@ -56,6 +56,12 @@ void record_number(struct record *r, enum signal_field_id field, int64_t number)
     memcpy(at + 1, &number, sizeof number);
 }
 
+void record_flag(struct record *r, enum signal_field_id field)
+{
+    char *at = take(r, 1);
+    if (at) at[0] = (char)field;
+}
+
 /* A list: id, number of entries, entries. */
 void record_list_begin(struct record *r, enum signal_field_id field)
 {
@@ -109,6 +115,9 @@ bool record_field_next(const struct record *r, size_t *at, struct record_field *
     case FIELD_KIND_NUMBER:
         memcpy(&out->number, p + 1, sizeof out->number);
         *at += 1 + sizeof out->number;
+        return true;
+    case FIELD_KIND_FLAG:
+        *at += 1;
         return true;
     default:
         break;

@@ -27,6 +27,7 @@ void record_init(struct record *r, enum signal_site site, int64_t wall_us);
 /* An empty text, an empty list, is left out. */
 void record_text(struct record *r, enum signal_field_id field, struct span text);
 void record_number(struct record *r, enum signal_field_id field, int64_t number);
+void record_flag(struct record *r, enum signal_field_id field);
 /* A list: begin, any number of entries, end. */
 void record_list_begin(struct record *r, enum signal_field_id field);
 void record_list_add(struct record *r, struct span text);

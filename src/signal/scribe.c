@@ -11,7 +11,7 @@
 
 enum {
     BUSY_WAIT_MS = 10,
-    IDLE_WAIT_MS = 60,
+    IDLE_WAIT_MS = 80,
     STOP_WAIT_MS = 2,
     /* Of one ring in one turn, so that a writer as fast as the scribe does not keep it. */
     RECORDS_PER_TURN_MAX = 8192,
@@ -205,6 +205,30 @@ static void report_lost(struct scribe *s)
     s->lost_underway = true;
 }
 
+/* Under its site's budget like any worker's record, but without the way through a ring. */
+static void report_constant(struct scribe *s)
+{
+    const struct watch *w = &s->watch;
+    for (char *room; s->constant_untold && (room = outbox_room(&s->outbox));) {
+        int site = __builtin_ctz(s->constant_untold);
+        s->constant_untold &= s->constant_untold - 1;
+        struct bucket *b = &s->buckets[SITE_SIGNAL_CONSTANT];
+        if (b->tokens < 1 || !level_shows(s, SITE_SIGNAL_CONSTANT)) {
+            cell_add(&s->fired[SITE_SIGNAL_CONSTANT], 1);
+            cell_add_release(&s->suppressed[SITE_SIGNAL_CONSTANT], 1);
+            continue;
+        }
+        b->tokens -= 1;
+        struct line line;
+        line_begin(&line, room, SITE_SIGNAL_CONSTANT, clock_wall_us());
+        line_text(&line, FIELD_SIGNAL, signal_site_names()[site]);
+        line_number(&line, FIELD_FIRED, (int64_t)w->sites[site].fired);
+        line_number(&line, FIELD_OPPORTUNITIES, (int64_t)w->sites[site].opportunities);
+        line_number(&line, FIELD_WINDOW_MS, (int64_t)(w->window_ns / 1000000));
+        own_add(s, SITE_SIGNAL_CONSTANT, &line);
+    }
+}
+
 static void reopen(struct scribe *s)
 {
     const char *path = s->outbox.sink.path;
@@ -258,6 +282,10 @@ static bool turn(struct scribe *s)
         cell_add_release(&s->intervals, 1);
         report_suppressed(s);
     }
+    uint32_t turned = 0;
+    if (now_ns >= s->watch.look_due_ns && s->look(s->look_of, now_ns, &turned))
+        s->constant_untold |= turned;
+    report_constant(s);
     flush(s);
     if (s->sink_state == SINK_OK) {
         report_lost(s);

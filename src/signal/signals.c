@@ -14,6 +14,8 @@ enum {
     RING_BYTES = 512 * 1024,
     CELLS_MAX = 65536,
     REPORT_INTERVAL_MS = 10000,
+    WINDOW_MS = 5 * 60 * 1000,
+    QUIET_MS = 60 * 60 * 1000,
     PAGE = 4096,
 };
 
@@ -58,6 +60,23 @@ static void signals_free(struct signals *s)
     free(s);
 }
 
+static uint64_t ms_or(int64_t ms, int64_t otherwise_ms)
+{
+    return (uint64_t)(ms ? ms : otherwise_ms) * 1000000;
+}
+
+/* A scrape may hold the lock for milliseconds: then another turn will do. */
+static bool scribe_look(void *of, uint64_t now_ns, uint32_t *turned)
+{
+    struct signals *s = of;
+    if (pthread_mutex_trylock(&s->lock) != 0) return false;
+    struct signal_account accounts[SITE_COUNT];
+    account_take(s, accounts);
+    *turned = watch_take(&s->scribe.watch, accounts, now_ns);
+    pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
 enum err_code signals_open(const struct signals_config *config, struct signals **out, struct err *e)
 {
     INVARIANT(config->writers >= 1 && config->writers <= WRITERS_MAX);
@@ -85,9 +104,11 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     s->scribe.writers = s->writers;
     s->scribe.writer_count = s->writer_count;
     s->scribe.shared = &s->shared;
-    int64_t report_ms =
-        config->report_interval_ms ? config->report_interval_ms : REPORT_INTERVAL_MS;
-    s->scribe.report_interval_ns = (uint64_t)report_ms * 1000000;
+    s->scribe.report_interval_ns = ms_or(config->report_interval_ms, REPORT_INTERVAL_MS);
+    s->scribe.look = scribe_look;
+    s->scribe.look_of = s;
+    watch_init(&s->scribe.watch, ms_or(config->window_ms, WINDOW_MS),
+               ms_or(config->quiet_ms, QUIET_MS), clock_mono_ns());
     scribe_configure(&s->scribe, config->log);
     code = scribe_start(&s->scribe, e);
     if (code != ERR_OK) goto failed;

@@ -31,6 +31,8 @@ struct signals_config {
     size_t ring_bytes;          /* of each writer; a power of two, 256 KiB or more; 512 KiB */
     uint32_t cells_max;         /* of each writer; 65,536 */
     int64_t report_interval_ms; /* between two log_suppressed lines; 10,000 */
+    int64_t window_ms;          /* in which a site is judged, see watch.h; 300,000 */
+    int64_t quiet_ms;           /* without a firing: the site is quiet; 3,600,000 */
 };
 
 /* Opens the sink and starts the scribe. ERR_SYSTEM with a text that names the file and what to do
@@ -71,6 +73,11 @@ void signal_decision(struct signal_writer *writer, const struct signal_cells *ce
                      const struct plan *plan, const struct request *request,
                      const struct decision *decision, int64_t wall_us);
 
+/* Instead of it, for a made-up request: its anomalies fire as those of any other and their lines
+ * have "drill": true, but nothing else is counted. Only on a thread that serves no decisions. */
+void signal_drill(struct signal_writer *writer, const struct plan *plan,
+                  const struct request *request, const struct decision *decision, int64_t wall_us);
+
 /* An answer on the decision port, decision or problem. `status` 100 to 599. */
 void signal_http(struct signal_writer *writer, int status);
 
@@ -78,6 +85,9 @@ void signal_http(struct signal_writer *writer, int status);
  * signal_decision_variant()'s, kept by the caller until the answer is written. */
 void signal_duration(struct signal_writer *writer, const struct signal_cells *cells, int variant,
                      uint64_t ns);
+
+/* Where the time of a sampled request went. */
+void signal_stages(struct signal_writer *writer, const struct probe *probe);
 
 /* A number for the variant as metrics know it: that of the decision, or the last one, `unknown`. */
 static inline int signal_decision_variant(const struct plan *plan, const struct decision *decision)
@@ -148,12 +158,14 @@ enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
  * caller frees it. */
 void signals_render_metrics(struct signals *signals, enum metrics_format format, struct buf *out);
 
-/* Appends the log sites as a JSON array of objects, with their counts. As above. */
+/* Appends the log sites as a JSON array of objects, with their counts, states and costs; those come
+ * first whose firings are the least worth. As above. */
 void signals_render_list(struct signals *signals, struct buf *out);
 
 /* One site's account at a moment: fired = written + dropped + suppressed + outranked + queued. */
 struct signal_account {
     uint64_t fired, queued, opportunities;
+    uint64_t bytes; /* of the lines written */
     uint64_t outcomes[OUTCOME_COUNT];
 };
 

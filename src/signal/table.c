@@ -36,6 +36,14 @@ const char *signal_loss_name(enum signal_loss loss)
     return names[loss];
 }
 
+const char *signal_state_name(enum signal_state state)
+{
+#define NAME(suffix, name) [SIGNAL_STATE_##suffix] = name,
+    static const char *const names[] = {SIGNAL_STATES(NAME)};
+#undef NAME
+    return names[state];
+}
+
 const char *signal_level_name(enum plan_log_level level)
 {
     static const char *const names[] = {[LOG_DEBUG] = "debug",

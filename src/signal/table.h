@@ -13,9 +13,16 @@ enum signal_expected { EXPECTED_NEVER, EXPECTED_RARE, EXPECTED_PER_REQUEST, EXPE
 
 /* What a log line may carry beside timestamp, level and event: enum suffix, name, kind. In the
  * order in which a line has them. */
-enum signal_field_kind { FIELD_KIND_TEXT, FIELD_KIND_LIST, FIELD_KIND_NUMBER, FIELD_KIND_COUNTS };
+enum signal_field_kind {
+    FIELD_KIND_TEXT,
+    FIELD_KIND_LIST,
+    FIELD_KIND_NUMBER,
+    FIELD_KIND_COUNTS,
+    FIELD_KIND_FLAG, /* true, or left out */
+};
 
 #define SIGNAL_FIELDS(X)                              \
+    X(DRILL, "drill", FLAG)                           \
     X(REQUEST_ID, "request_id", TEXT)                 \
     X(SEGMENT_ID, "segment_id", TEXT)                 \
     X(VARIANT, "variant", TEXT)                       \
@@ -42,6 +49,10 @@ enum signal_field_kind { FIELD_KIND_TEXT, FIELD_KIND_LIST, FIELD_KIND_NUMBER, FI
     X(MESSAGE, "message", TEXT)                       \
     X(ERRORS, "errors", NUMBER)                       \
     X(CONNECTIONS, "connections", NUMBER)             \
+    X(SIGNAL, "signal", TEXT)                         \
+    X(FIRED, "fired", NUMBER)                         \
+    X(OPPORTUNITIES, "opportunities", NUMBER)         \
+    X(WINDOW_MS, "window_ms", NUMBER)                 \
     X(SUPPRESSED, "suppressed", COUNTS)               \
     X(DROPPED, "dropped", COUNTS)                     \
     X(SINK_GONE, "sink_gone", NUMBER)                 \
@@ -51,10 +62,13 @@ enum signal_field_kind { FIELD_KIND_TEXT, FIELD_KIND_LIST, FIELD_KIND_NUMBER, FI
 enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
 #undef SIGNAL_FIELD_ENUM
 
-#define FIELDS_REQUEST "request_id segment_id variant version"
+#define FIELDS_REQUEST "drill request_id segment_id variant version"
 #define FIELDS_POSTERIORS FIELDS_REQUEST " missing_actions invalid_actions unknown_actions"
 
 #define OPPORTUNITY_POSTERIORS "a decision for which a policy was asked that reads posteriors"
+#define OPPORTUNITY_AGE                                                                        \
+    "a decision for which a policy with a max_posterior_age was asked, with posteriors_as_of " \
+    "and at least one valid posterior"
 
 /* enum suffix, event name, level, expected, fields, what it means, what an opportunity is. The
  * posteriors_* ones stand from harmless to grave, as their statuses do. */
@@ -63,7 +77,7 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
       "Some of the actions that the policy asked uses came without posteriors",                   \
       OPPORTUNITY_POSTERIORS)                                                                     \
     X(POSTERIORS_STALE, "posteriors_stale", WARNING, RARE, FIELDS_POSTERIORS,                     \
-      "The posteriors are older than the policy's max_posterior_age", OPPORTUNITY_POSTERIORS)     \
+      "The posteriors are older than the policy's max_posterior_age", OPPORTUNITY_AGE)            \
     X(POSTERIORS_ABSENT, "posteriors_absent", WARNING, RARE, FIELDS_POSTERIORS,                   \
       "The policy asked reads posteriors and none of its actions came with any",                  \
       OPPORTUNITY_POSTERIORS)                                                                     \
@@ -97,6 +111,9 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     X(CONNECTIONS_MAX_REACHED, "connections_max_reached", WARNING, NEVER, "connections",          \
       "A connection was refused because connections_max are open",                                \
       "a connection that was accepted, refused or put off")                                       \
+    X(SIGNAL_CONSTANT, "signal_constant", WARNING, NEVER, "signal fired opportunities window_ms", \
+      "A signal that is declared never or rare fires nearly always, and so tells nothing",        \
+      "a window of a signal that is declared never or rare")                                      \
     X(LOG_SUPPRESSED, "log_suppressed", WARNING, NEVER, "suppressed dropped",                     \
       "By site, the records that a budget suppressed or that were dropped since the last such "   \
       "line",                                                                                     \
@@ -155,6 +172,11 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(REQUEST_DURATION, "interlude_request_duration_seconds", HISTOGRAM, "variant",               \
       "From the return of the epoll_wait that saw a request's last byte to the end of its write", \
       "a decision", PER_REQUEST)                                                                  \
+    X(STAGE_SECONDS, "interlude_stage_seconds", COUNTER, "stage",                                 \
+      "Where the time of sampled requests goes; divide by the samples", "a sampled request",      \
+      PER_REQUEST)                                                                                \
+    X(STAGE_SAMPLES, "interlude_stage_samples", COUNTER, "stage",                                 \
+      "Requests in which the stage was timed", "a sampled request", PER_REQUEST)                  \
     X(HTTP_REQUESTS, "interlude_http_requests", COUNTER, "code",                                  \
       "Requests answered on the decision port, by status", "an answer", PER_REQUEST)              \
     X(CONNECTIONS, "interlude_connections", GAUGE, "", "Open connections on the decision port",   \
@@ -182,6 +204,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
       "its site's opportunity", RARE)                                                             \
     X(SIGNAL_OPPORTUNITIES, "interlude_signal_opportunities", COUNTER, "signal",                  \
       "Times that a log site could have fired", "its site's opportunity", PER_REQUEST)            \
+    X(SIGNAL_STATE, "interlude_signal_state", GAUGE, "signal state",                              \
+      "1 for the state that a log site is in, 0 for the others", "a window", RARE)                \
     X(METRIC_SERIES, "interlude_metric_series", GAUGE, "",                                        \
       "Series that hold a cell; an interval of a histogram counts as one", "a plan is loaded",    \
       RARE)                                                                                       \
@@ -250,6 +274,12 @@ extern const struct signal_field_row signal_fields[FIELD_COUNT];
     X(SUPPRESSED, "suppressed") \
     X(OUTRANKED, "outranked")
 
+/* What a site's firings are worth: see watch.h. */
+#define SIGNAL_STATES(X)    \
+    X(CONSTANT, "constant") \
+    X(QUIET, "quiet")       \
+    X(NORMAL, "normal")
+
 /* Why a record was dropped. */
 #define SIGNAL_LOSSES(X)      \
     X(RING_FULL, "ring_full") \
@@ -260,12 +290,16 @@ extern const struct signal_field_row signal_fields[FIELD_COUNT];
 #define SIGNAL_OUTCOME_ENUM(suffix, name) OUTCOME_##suffix,
 enum signal_outcome { SIGNAL_OUTCOMES(SIGNAL_OUTCOME_ENUM) OUTCOME_COUNT };
 #undef SIGNAL_OUTCOME_ENUM
+#define SIGNAL_STATE_ENUM(suffix, name) SIGNAL_STATE_##suffix,
+enum signal_state { SIGNAL_STATES(SIGNAL_STATE_ENUM) SIGNAL_STATE_COUNT };
+#undef SIGNAL_STATE_ENUM
 #define SIGNAL_LOSS_ENUM(suffix, name) LOSS_##suffix,
 enum signal_loss { SIGNAL_LOSSES(SIGNAL_LOSS_ENUM) LOSS_COUNT };
 #undef SIGNAL_LOSS_ENUM
 
 const char *signal_outcome_name(enum signal_outcome outcome);
 const char *signal_loss_name(enum signal_loss loss);
+const char *signal_state_name(enum signal_state state);
 const char *signal_level_name(enum plan_log_level level);
 const char *signal_expected_name(enum signal_expected expected);
 

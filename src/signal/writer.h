@@ -19,7 +19,11 @@ enum {
     CELL_OVERFLOW,
     CELL_COUNTERS,
     CELL_HTTP = CELL_COUNTERS + SIGNAL_COUNTER_COUNT, /* one for each status from 100 to 599 */
-    CELL_FIXED_COUNT = CELL_HTTP + 500,
+    CELL_AGE_JUDGED = CELL_HTTP + 500, /* decisions in which posteriors could have been stale */
+    CELL_DRILLS,                       /* by site: its opportunities in drills */
+    CELL_STAGE_NS = CELL_DRILLS + SITE_COUNT, /* by stage */
+    CELL_STAGE_SAMPLES = CELL_STAGE_NS + STAGE_COUNT,
+    CELL_FIXED_COUNT = CELL_STAGE_SAMPLES + STAGE_COUNT,
 };
 
 /* What each site's records may always take in a ring, whatever the other sites do. */

@@ -129,7 +129,21 @@ static const struct {
     {"{" LEARNED ",\"posteriors\":{" COMPLETE "},\"time\":\"2026-11-30T08:00:00Z\","
      "\"posteriors_as_of\":\"2026-11-30T06:00:00Z\"}",
      {{"interlude_posteriors_total{variant=\"learned\",segment_id=\"core\",status=\"stale\"}", 1},
+      {"interlude_signal_opportunities_total{signal=\"posteriors_stale\"}", 1},
       {"interlude_signal_fired_total{signal=\"posteriors_stale\"}", 1}}},
+    /* How old they are is asked only of dated, valid ones, and by a policy that minds. */
+    {"{" LEARNED ",\"posteriors\":{" COMPLETE "},\"time\":\"2026-11-30T08:00:00Z\","
+     "\"posteriors_as_of\":\"2026-11-30T07:59:00Z\"}",
+     {{"interlude_signal_opportunities_total{signal=\"posteriors_stale\"}", 1},
+      {"interlude_signal_fired_total{signal=\"posteriors_stale\"}", 0}}},
+    {"{" LEARNED ",\"posteriors\":{" COMPLETE "}}",
+     {{"interlude_signal_opportunities_total{signal=\"posteriors_stale\"}", 0},
+      {"interlude_signal_opportunities_total{signal=\"posteriors_absent\"}", 1}}},
+    {"{" LEARNED ",\"posteriors_as_of\":\"2026-11-30T06:00:00Z\"}",
+     {{"interlude_signal_opportunities_total{signal=\"posteriors_stale\"}", 0}}},
+    {"{\"variant\":\"control\"," SESSION ",\"posteriors\":{" COMPLETE "},"
+     "\"posteriors_as_of\":\"2026-11-30T06:00:00Z\"}",
+     {{"interlude_signal_opportunities_total{signal=\"posteriors_stale\"}", 0}}},
     {"{\"variant\":\"nope\"," SESSION "}",
      {{"interlude_decisions_total{variant=\"unknown\",segment_id=\"unset\",action=\"pod_1\"}", 1},
       {"interlude_assignments_total{experiment=\"none\",assignment=\"unknown_variant\","
@@ -251,6 +265,68 @@ static void the_lines_of_anomalies(void **state)
     free(text);
 }
 
+/* Every line that is neither of the signals nor of the log, nor about the process itself. */
+static char *decision_metrics(void)
+{
+    struct buf out = {0};
+    signals_render_metrics(bench.signals, METRICS_PROMETHEUS, &out);
+    buf_char(&out, '\0');
+    char *kept = calloc(1, out.len);
+    static const char *const others[] = {"interlude_signal_", "interlude_log_", "process_", "#"};
+    for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n")) {
+        bool other = false;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            other |= strncmp(line, others[i], strlen(others[i])) == 0;
+        if (!other) strcat(strcat(kept, line), "\n");
+    }
+    free(out.data);
+    return kept;
+}
+
+/* A drill fires like any other request, says so in its line, and counts in nothing else. */
+static void a_drill_is_no_decision(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        enum signal_site site;
+    } drills[] = {
+        {"{" LEARNED "}", SITE_POSTERIORS_ABSENT},
+        {"{" LEARNED ",\"posteriors\":{\"none\":" BETA "}}", SITE_POSTERIORS_PARTIAL},
+        {"{" LEARNED ",\"posteriors\":{" COMPLETE "},\"posteriors_as_of\":"
+         "\"2001-01-01T00:00:00Z\"}",
+         SITE_POSTERIORS_STALE},
+        {"{\"variant\":\"control\",\"session\":{\"tracks_played\":[]}}", SITE_SESSION_INVALID},
+        {"{\"variant\":\"nope\"}", SITE_UNKNOWN_VARIANT},
+    };
+    char *before = decision_metrics();
+    struct signal_account all[SITE_COUNT];
+    for (size_t i = 0; i < sizeof drills / sizeof *drills; i++) {
+        drill(writer, plan, drills[i].body);
+        signals_account(bench.signals, all);
+        for (int site = 0; site < SITE_COUNT; site++)
+            assert_true(all[site].fired <= all[site].opportunities);
+        assert_int_equal(all[drills[i].site].fired, 1);
+        char line[128];
+        snprintf(line, sizeof line, "\"event\":\"%s\",\"drill\":true,",
+                 signal_sites[drills[i].site].name);
+        file_wait(bench.path, line, 1);
+    }
+    assert_int_equal(all[SITE_POSTERIORS_ABSENT].opportunities, 3);
+    assert_int_equal(all[SITE_POSTERIORS_STALE].opportunities, 1);
+    assert_int_equal(all[SITE_SESSION_INVALID].opportunities, 5);
+    assert_int_equal(all[SITE_UNKNOWN_VARIANT].opportunities, 5);
+    char *after = decision_metrics();
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    tell(writer, cells, plan, drills[0].body);
+    file_wait(bench.path, "posteriors_absent", 2);
+    char *text = file_text(bench.path);
+    assert_int_equal(count_of(text, "\"drill\""), sizeof drills / sizeof *drills);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_sums_are_the_decisions, fresh, done),
         cmocka_unit_test_setup_teardown(durations_and_answers, fresh, done),
         cmocka_unit_test_setup_teardown(the_lines_of_anomalies, fresh, done),
+        cmocka_unit_test_setup_teardown(a_drill_is_no_decision, fresh, done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

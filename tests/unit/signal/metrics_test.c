@@ -202,13 +202,78 @@ static void the_list_is_json(void **state)
     json_t *list = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(list);
     assert_int_equal(json_array_size(list), SITE_COUNT);
-    json_t *absent = json_array_get(list, SITE_POSTERIORS_ABSENT);
-    assert_string_equal(json_string_value(json_object_get(absent, "name")), "posteriors_absent");
+    const json_t *absent = NULL;
+    size_t i;
+    json_t *site;
+    json_array_foreach(list, i, site)
+    {
+        if (!strcmp(json_string_value(json_object_get(site, "name")), "posteriors_absent"))
+            absent = site;
+        assert_string_equal(json_string_value(json_object_get(site, "state")), "normal");
+        assert_int_equal(json_object_size(json_object_get(site, "cost")), 4);
+    }
+    assert_non_null(absent);
     assert_string_equal(json_string_value(json_object_get(absent, "expected")), "rare");
     assert_int_equal(json_integer_value(json_object_get(absent, "fired")), 1);
     assert_int_equal(json_integer_value(json_object_get(absent, "opportunities")), 1);
     json_decref(list);
     free(out.data);
+}
+
+/* A plan of the most places: what `interlude check` counts for it is an upper bound. */
+static char *large_plan(int variants, int segments)
+{
+    char *yaml = NULL;
+    size_t len;
+    FILE *f = open_memstream(&yaml, &len);
+    fprintf(f, "version: large\nsalt: s\nactions:\n  - {name: none, ads: 0, cooldown: 60s}\n");
+    for (int i = 1; i < 8; i++)
+        fprintf(f, "  - {name: pod_%d, ads: %d, max_duration: 30s, cooldown: 60s}\n", i, i);
+    fprintf(f, "segments: [");
+    for (int i = 0; i < segments; i++) fprintf(f, "%ssegment_%d", i ? ", " : "", i);
+    fprintf(f, "]\npolicies:\n"
+               "  rules: {kind: fixed, rules: [{when: 'tracks_played > 1', action: pod_1}, "
+               "{action: none}]}\n"
+               "  learned: {kind: thompson, fallback: rules}\nvariants:\n");
+    for (int i = 0; i < variants; i++)
+        fprintf(f, "  v%d: {policy: %s}\n", i, i % 3 ? "learned" : "rules");
+    fprintf(f, "experiments:\n  - {name: e, salt: e, slice: 10%%, split: {v0: 50%%, v1: 50%%}}\n"
+               "default_variant: v1\n"
+               "guardrails: {grace_period: 3m, min_gap: 5m, ads_per_hour: 6, "
+               "ad_free: \"tier == 'p'\"}\n");
+    fclose(f);
+    return yaml;
+}
+
+static void no_plan_has_more_series_than_were_counted(void **state)
+{
+    (void)state;
+    char *yamls[] = {large_plan(2, 1), large_plan(12, 10), large_plan(20, 12),
+                     strndup(plan_demo_text().data, plan_demo_text().len)};
+    for (size_t i = 0; i < sizeof yamls / sizeof *yamls; i++) {
+        struct plan_options options = signals_plan_options();
+        struct plan_errors errors = {0};
+        struct plan *some = plan_load(span_of(yamls[i]), &options, &errors);
+        if (!some) fail_msg("%u: %s", errors.errors[0].line, errors.errors[0].text);
+        struct signals *own;
+        struct signals_config config = {.writers = 1, .log = &bench.log};
+        struct err e;
+        assert_int_equal(signals_open(&config, &own, &e), ERR_OK);
+        struct signal_cells *some_cells = signals_adopt(own, some);
+        struct buf out = {0};
+        signals_render_metrics(own, METRICS_PROMETHEUS, &out);
+        buf_char(&out, '\0');
+        double series = strtod(strstr(out.data, "\ninterlude_metric_series ") + 24, NULL);
+        const char *largest;
+        assert_true(series > 100);
+        assert_true(series <= (double)plan_series_count(some, &largest));
+        assert_non_null(strstr(out.data, "\ninterlude_metric_overflow_total 0\n"));
+        free(out.data);
+        signals_release(own, some_cells);
+        assert_int_equal(signals_close(own, in_ms(2000)), 0);
+        plan_free(some);
+        free(yamls[i]);
+    }
 }
 
 int main(void)
@@ -222,6 +287,7 @@ int main(void)
         TEST(an_info_is_that_of_the_plan_adopted_last),
         TEST(too_many_series_overflow),
         TEST(the_list_is_json),
+        TEST(no_plan_has_more_series_than_were_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

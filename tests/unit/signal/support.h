@@ -67,6 +67,20 @@ static inline void tell(struct signal_writer *writer, const struct signal_cells 
     signal_decision(writer, cells, plan, &request, &decision, now_us);
 }
 
+/* Decides a body, and tells it as a drill. */
+static inline void drill(struct signal_writer *writer, const struct plan *plan, const char *body)
+{
+    char scratch[4096];
+    struct request request;
+    struct decision decision;
+    struct err e;
+    int64_t now_us = clock_wall_us();
+    assert_int_equal(request_read(plan, span_of(body), scratch, &request, &e), ERR_OK);
+    decide(plan, &request, request.time_us == REQUEST_TIME_NONE ? now_us : request.time_us,
+           NULL, &decision);
+    signal_drill(writer, plan, &request, &decision, now_us);
+}
+
 struct bench {
     char dir[64], path[96];
     struct plan_log log;
