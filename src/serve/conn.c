@@ -92,12 +92,34 @@ static void conn_hold_back(struct loop *l, struct conn *c, size_t sent)
     conn_watch(l, c, EPOLLOUT);
 }
 
+/* ---- sampling ------------------------------------------------------------------------------- */
+
+static void sample_begin(struct loop *l)
+{
+    if (l->sample_in-- > 0 || !l->service->sampled) return;
+    l->sample_in = SAMPLE_EVERY - 1;
+    l->sample = SAMPLE_READING;
+    l->probe = (struct probe){.tick = clock_mono_ns, .last_ns = clock_mono_ns()};
+}
+
+/* The answers in l->out have been sent since `begun_ns`. */
+static void sample_end(struct loop *l, uint64_t begun_ns)
+{
+    l->sample = SAMPLE_NONE;
+    l->probe.last_ns = begun_ns;
+    probe_mark(&l->probe, STAGE_WRITE);
+    l->service->sampled(l->service, &l->probe);
+}
+
 /* Sends what is in l->out, and empties it. The connection is then READING, or SENDING where the
  * peer did not take it all, or CLOSED. */
 static void conn_flush(struct loop *l, struct conn *c)
 {
     if (l->out.len == 0) return;
+    bool sampled = l->sample == SAMPLE_ANSWERED;
+    uint64_t begun_ns = sampled ? clock_mono_ns() : 0;
     ssize_t n = send(c->fd, l->out.data, l->out.len, MSG_NOSIGNAL);
+    if (sampled) sample_end(l, begun_ns);
     if (n < 0 && send_failed())
         conn_close(l, c);
     else if (n >= 0 && (size_t)n == l->out.len)
@@ -147,7 +169,8 @@ static void conn_refuse(struct loop *l, struct conn *c, const char *bytes, bool 
     conn_problem(l, head, &e, c->reader.method == HTTP_HEAD);
 }
 
-static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool more)
+static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool more,
+                        struct probe *probe)
 {
     if (c->refused) {
         conn_refuse(l, c, bytes, more);
@@ -164,11 +187,13 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
         .head = head_next(l, c, more),
         .head_only = c->reader.method == HTTP_HEAD,
         .out = &l->out,
+        .probe = probe,
         .variant = -1,
     };
     l->service->answer(l->service, &x);
     INVARIANT(!l->out.full);
     if (l->service->http) signal_http(l->service->http, x.status);
+    probe_mark(probe, STAGE_SIGNALS);
     if (x.variant >= 0)
         l->answered[l->answered_count++] =
             (struct conn_answered){l->service->plan_tag, l->now_ns, x.variant};
@@ -211,7 +236,11 @@ static size_t conn_step(struct loop *l, struct conn *c, char *bytes, size_t len)
         return 0;
     }
     size_t used = c->reader.consumed;
-    conn_answer(l, c, bytes, used < len);
+    /* Only the first of several that came together is probed. */
+    struct probe *probe = l->sample == SAMPLE_READING && !c->refused ? &l->probe : NULL;
+    probe_mark(probe, STAGE_READ);
+    conn_answer(l, c, bytes, used < len, probe);
+    if (probe) l->sample = SAMPLE_ANSWERED;
     http_reader_init(&c->reader);
     c->in_body = c->refused = false;
     deadline_disarm(&c->deadline);
@@ -320,6 +349,7 @@ static void conn_read(struct loop *l, struct conn *c)
     char *bytes = c->in.data ? c->in.data : l->in;
     size_t cap = c->in.data ? c->in.cap : LOOP_IN_BYTES;
     INVARIANT(c->in_len < cap);
+    sample_begin(l);
     ssize_t n = recv(c->fd, bytes + c->in_len, cap - c->in_len, 0);
     if (n > 0)
         conn_serve(l, c, bytes, c->in_len + (size_t)n);
@@ -327,6 +357,7 @@ static void conn_read(struct loop *l, struct conn *c)
         conn_ended(l, c);
     else if (send_failed())
         conn_close(l, c);
+    l->sample = SAMPLE_NONE; /* where it was no whole request */
 }
 
 /* ---- the other states ----------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ enum {
     LOOP_IN_BYTES = POOL_BYTES_KEPT_MAX,
     LOOP_ANSWERED_MAX = 256,
     LOOP_LAG_SECONDS = 10,
+    SAMPLE_EVERY = 127, /* a prime, so as not to fall in step with callers */
 };
 
 _Static_assert((int)LOOP_IN_BYTES > (int)HTTP_REQUEST_BYTES_MAX, "a request fits");
@@ -62,6 +63,10 @@ struct loop {
     enum loop_phase phase_seen;
     uint64_t now_ns, last_ns; /* when it began; when it last sent an answer */
     int64_t wall_us;
+    /* One request in SAMPLE_EVERY is probed, if its service wants that. */
+    uint32_t sample_in; /* reads until the next one */
+    enum { SAMPLE_NONE, SAMPLE_READING, SAMPLE_ANSWERED } sample;
+    struct probe probe;
     /* The answers in `out` whose duration is to be counted. */
     int answered_count;
     struct conn_answered answered[LOOP_ANSWERED_MAX];

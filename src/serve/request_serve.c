@@ -31,10 +31,12 @@ struct request_outcome request_serve(struct request_context *x, struct span body
     struct request_outcome outcome = {200, -1};
     struct err e;
     e.code = request_read(x->plan, body, x->scratch, &x->request, &e);
+    probe_mark(x->probe, STAGE_PARSE);
     if (!e.code) {
         int64_t now_us = request_stamp(x);
-        decide(x->plan, &x->request, now_us, NULL, &x->decision);
+        decide(x->plan, &x->request, now_us, x->probe, &x->decision);
         request_reply(x, now_us, head, out, &e);
+        probe_mark(x->probe, STAGE_ENCODE);
     }
     if (!e.code) {
         outcome.variant = signal_decision_variant(x->plan, &x->decision);

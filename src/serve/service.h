@@ -6,6 +6,7 @@
 #define INTERLUDE_SERVE_SERVICE_H
 
 #include "base/buf.h"
+#include "decide/probe.h"
 #include "serve/route.h"
 #include "signal/signals.h"
 #include "wire/http_write.h"
@@ -22,6 +23,7 @@ struct exchange {
     struct http_head head; /* how the connection goes on; status and content type are to be set */
     bool head_only;        /* the answer must have no body (HEAD) */
     struct buf *out;
+    struct probe *probe; /* of a sampled request; else NULL */
 
     /* What the service tells back. */
     int status;
@@ -44,6 +46,9 @@ struct service {
      * `plan` is what plan_tag gave when it was answered. NULL: of no interest. */
     void (*answered)(struct service *service, int variant, uint64_t plan, uint64_t ns);
     uint64_t plan_tag; /* changes with the plan */
+
+    /* Where the time of a sampled request went. NULL: none is sampled. */
+    void (*sampled)(struct service *service, const struct probe *probe);
 };
 
 #endif

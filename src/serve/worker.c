@@ -23,6 +23,7 @@ static void worker_answer(struct service *service, struct exchange *x)
 {
     struct worker *w = (struct worker *)service;
     w->request.wall_us = x->wall_us;
+    w->request.probe = x->probe;
     struct request_outcome outcome = request_serve(&w->request, x->body, &x->head, x->out);
     x->status = outcome.status;
     x->variant = outcome.variant;
@@ -37,6 +38,12 @@ static void worker_answered(struct service *service, int variant, uint64_t plan,
         signal_duration(w->request.writer, w->request.cells, variant, ns);
 }
 
+static void worker_sampled(struct service *service, const struct probe *probe)
+{
+    struct worker *w = (struct worker *)service;
+    signal_stages(w->request.writer, probe);
+}
+
 void worker_init(struct worker *w, struct plan_live *live, int reader, struct signal_writer *writer)
 {
     w->service = (struct service){
@@ -47,10 +54,12 @@ void worker_init(struct worker *w, struct plan_live *live, int reader, struct si
         .turn_end = worker_turn_end,
         .answer = worker_answer,
         .answered = worker_answered,
+        .sampled = worker_sampled,
     };
     w->live = live;
     w->reader = reader;
     w->request.writer = writer;
     w->request.explain = false;
+    w->request.probe = NULL;
     request_id_init(&w->request.ids);
 }
