@@ -18,6 +18,7 @@ int cmd_decide(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* Those of interlude-lab. */
+int lab_profile(int argc, char **argv);
 int lab_load(int argc, char **argv);
 
 /* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and

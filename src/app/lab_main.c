@@ -10,6 +10,8 @@ static const struct {
 } commands[] = {
     {"load", "URL... --rate R [--duration D] ...",
      "requests on schedule, whatever the server does, and how long they took", lab_load},
+    {"profile", "URL [--duration D]", "where a request's time goes, in the running server",
+     lab_profile},
     {"version", "", "print the version", cmd_version},
 };
 
