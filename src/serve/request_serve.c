@@ -25,8 +25,8 @@ static void request_reply(struct request_context *x, int64_t now_us, struct http
     err_set(e, ERR_INTERNAL, "the answer is longer than answers can be");
 }
 
-struct request_outcome request_serve(struct request_context *x, struct span body,
-                                     struct http_head *head, struct buf *out)
+struct request_outcome request_answer(struct request_context *x, struct span body,
+                                      struct http_head *head, struct buf *out)
 {
     struct request_outcome outcome = {200, -1};
     struct err e;
@@ -40,11 +40,18 @@ struct request_outcome request_serve(struct request_context *x, struct span body
     }
     if (!e.code) {
         outcome.variant = signal_decision_variant(x->plan, &x->decision);
-        if (x->writer)
-            signal_decision(x->writer, x->cells, x->plan, &x->request, &x->decision, x->wall_us);
     } else {
         outcome.status = err_status(e.code);
         http_write_problem(out, &e, head, false);
     }
+    return outcome;
+}
+
+struct request_outcome request_serve(struct request_context *x, struct span body,
+                                     struct http_head *head, struct buf *out)
+{
+    struct request_outcome outcome = request_answer(x, body, head, out);
+    if (outcome.variant >= 0 && x->writer)
+        signal_decision(x->writer, x->cells, x->plan, &x->request, &x->decision, x->wall_us);
     return outcome;
 }

@@ -38,4 +38,9 @@ struct request_outcome {
 struct request_outcome request_serve(struct request_context *x, struct span body,
                                      struct http_head *head, struct buf *out);
 
+/* The same, but nothing is told of the decision: x->request and x->decision are the caller's to
+ * tell, where a decision was made. */
+struct request_outcome request_answer(struct request_context *x, struct span body,
+                                      struct http_head *head, struct buf *out);
+
 #endif

@@ -146,8 +146,9 @@ static void timeouts_of(const struct plan_server *server, uint64_t ns[DEADLINE_C
 }
 
 /* The loops, with what they serve; none turns yet. */
-static enum err_code loops_open(struct server *s, const struct plan_server *plan, struct err *e)
+static enum err_code loops_open(struct server *s, const struct server_config *server, struct err *e)
 {
+    const struct plan_server *plan = &server->plan->server;
     uint32_t connections = (uint32_t)plan->connections_max;
     s->conns_bytes = (connections + ADMIN_CONNECTIONS_MAX) * sizeof(struct conn);
     s->conns = mmap(NULL, s->conns_bytes, PROT_READ | PROT_WRITE,
@@ -165,6 +166,7 @@ static enum err_code loops_open(struct server *s, const struct plan_server *plan
     timeouts_of(plan, config.timeout_ns);
     for (int i = 0; i < s->worker_count; i++) {
         worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i));
+        if (server->answer) s->workers[i].service.answer = server->answer;
         config.service = &s->workers[i].service;
         enum err_code code = loop_thread_open(&s->threads[i], &config, e);
         if (code) return code;
@@ -238,7 +240,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if (!reload_init(&s->reload, &s->live, s->signals, config->plan_path, plan,
                      s->worker_count + 1))
         return err_set(e, ERR_SYSTEM, "there is not enough memory for the plan");
-    if ((code = loops_open(s, &plan->server, e))) return code;
+    if ((code = loops_open(s, config, e))) return code;
     if ((code = doors_open(s, &plan->server, e))) return code;
     atomic_store(&s->ready, true);
     if ((code = threads_start(s, e))) return code;

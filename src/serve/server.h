@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "decide/plan.h"
+#include "serve/service.h"
 
 enum { SERVER_WORKERS_MAX = 240 };
 
@@ -29,6 +30,8 @@ struct server_config {
     int workers;           /* instead of the plan's; 0: the plan's; at most SERVER_WORKERS_MAX */
     struct span program;   /* the version of the program, and the commit it was built from: */
     struct span commit;    /* copied */
+    /* Answers decisions in the place of the workers' own; NULL: they do. Its service is a worker's. */
+    void (*answer)(struct service *service, struct exchange *x);
 };
 
 struct server;
