@@ -157,6 +157,29 @@ static void serve_explain(struct admin *a, struct exchange *x)
     x->status = request_serve(&a->explain, x->body, &x->head, x->out).status;
 }
 
+static void serve_drill(struct admin *a, struct exchange *x)
+{
+    a->drill.request.plan = a->served->plan;
+    a->drill.request.cells = a->served->cells;
+    a->drill.request.writer = a->config.writer;
+    a->drill.request.wall_us = x->wall_us;
+    struct drill_outcome outcome;
+    struct err e;
+    if (drill_run(&a->drill, x->body, &outcome, &e) != ERR_OK) {
+        answer_problem(x, &e);
+        return;
+    }
+    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    buf_char(x->out, '{');
+    put_member(x->out, "signal", signal_site_names()[outcome.site]);
+    json_write_key(x->out, SPAN("request"));
+    buf_span(x->out, outcome.request);
+    json_write_key(x->out, SPAN("answer"));
+    buf_span(x->out, outcome.answer);
+    buf_lit(x->out, "}\n");
+    answer_end(x, answer);
+}
+
 /* ---- change the plan ------------------------------------------------------------------------ */
 
 static void put_errors(struct buf *b, const struct plan_errors *errors)
@@ -282,6 +305,9 @@ static void admin_answer(struct service *service, struct exchange *x)
     case ROUTE_EXPLAIN:
         serve_explain(a, x);
         break;
+    case ROUTE_DRILL:
+        serve_drill(a, x);
+        break;
     case ROUTE_RELOAD:
         serve_reload(a, x);
         break;
@@ -319,4 +345,5 @@ void admin_init(struct admin *a, const struct admin_config *config)
     a->explain.writer = NULL;
     a->explain.explain = true;
     request_id_init(&a->explain.ids);
+    drill_init(&a->drill);
 }

@@ -6,6 +6,7 @@
 #ifndef INTERLUDE_SERVE_ADMIN_H
 #define INTERLUDE_SERVE_ADMIN_H
 
+#include "serve/drill.h"
 #include "serve/loop.h"
 #include "serve/plan_live.h"
 #include "serve/reload.h"
@@ -34,6 +35,7 @@ struct admin {
     struct admin_config config;
     const struct plan_served *served; /* pinned for the turn */
     struct request_context explain;
+    struct drill drill;
     struct reload_outcome outcome;
 };
 

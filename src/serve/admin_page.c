@@ -14,6 +14,7 @@
     "<li><a href=\"/v1/plan\">/v1/plan</a>: the plan as it runs</li>\n"                          \
     "<li><a href=\"/v1/signals\">/v1/signals</a>: what can be said, and how often it was</li>\n" \
     "<li>POST /v1/explain: a decision, with the account of what was considered</li>\n"           \
+    "<li>POST /v1/drill: let a signal fire, to prove that it can</li>\n"                         \
     "<li>POST /v1/reload: read the plan's file anew</li>\n"                                      \
     "</ul>\n"                                                                                    \
     "</body>\n"                                                                                  \

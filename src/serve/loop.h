@@ -19,7 +19,7 @@
 #include "serve/service.h"
 
 enum {
-    LOOP_TURN_MS = 500,
+    LOOP_TURN_MS = 2000,
     LOOP_TURN_ENDING_MS = 10,
     LOOP_EVENTS_MAX = 256,
     LOOP_IN_BYTES = POOL_BYTES_KEPT_MAX,

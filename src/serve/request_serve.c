@@ -51,7 +51,10 @@ struct request_outcome request_serve(struct request_context *x, struct span body
                                      struct http_head *head, struct buf *out)
 {
     struct request_outcome outcome = request_answer(x, body, head, out);
-    if (outcome.variant >= 0 && x->writer)
+    if (outcome.variant < 0 || !x->writer) return outcome;
+    if (x->drill)
+        signal_drill(x->writer, x->plan, &x->request, &x->decision, x->wall_us);
+    else
         signal_decision(x->writer, x->cells, x->plan, &x->request, &x->decision, x->wall_us);
     return outcome;
 }

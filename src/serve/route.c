@@ -11,6 +11,7 @@ static const struct route operations[] = {
     {"/v1/plan", ROUTE_PLAN},
     {"/v1/signals", ROUTE_SIGNALS},
     {"/v1/explain", ROUTE_EXPLAIN, .post = true, .needs_body = true, .guarded = true},
+    {"/v1/drill", ROUTE_DRILL, .post = true, .needs_body = true, .guarded = true},
     {"/v1/reload", ROUTE_RELOAD, .post = true, .guarded = true},
     {"/", ROUTE_HOME},
 };

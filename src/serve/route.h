@@ -14,6 +14,7 @@ enum route_id {
     ROUTE_PLAN,
     ROUTE_SIGNALS,
     ROUTE_EXPLAIN,
+    ROUTE_DRILL,
     ROUTE_RELOAD,
     ROUTE_HOME,
 };

@@ -1,0 +1,265 @@
+#include "serve/drill.h"
+
+#include "base/nearest.h"
+#include "wire/json_read.h"
+#include "wire/json_write.h"
+
+/* ---- what is asked for -------------------------------------------------------------------------
+ */
+
+static enum err_code pointer_at_signal(struct err *e)
+{
+    strcpy(e->pointer, "/signal");
+    return e->code;
+}
+
+/* Leaves *name empty if there is none. */
+static enum err_code name_read(struct drill *d, struct span asked, struct span *name, struct err *e)
+{
+    struct json_reader r;
+    *name = (struct span){NULL, 0};
+    json_reader_init(&r, asked, d->scratch, sizeof d->scratch);
+    if (json_peek(&r) != JSON_OBJECT && json_peek(&r) != JSON_ERROR)
+        return err_set(e, ERR_FIELD_TYPE, "a drill must be a JSON object");
+    bool seen = false;
+    struct span key;
+    json_object_begin(&r);
+    while (json_object_next(&r, &key)) {
+        if (!span_is(key, "signal")) {
+            json_skip(&r);
+        } else if (seen) {
+            json_fail(&r, ERR_JSON_DUPLICATE_KEY, "this key stands twice in its object");
+        } else if (json_peek(&r) == JSON_STRING) {
+            seen = json_string(&r, name);
+        } else {
+            json_fail(&r, ERR_FIELD_TYPE, "`signal` must be a string");
+        }
+    }
+    if (json_end(&r)) return ERR_OK;
+    err_set(e, r.error, "%s", r.error_text);
+    e->offset = json_error_offset(&r);
+    return r.error == ERR_FIELD_TYPE ? pointer_at_signal(e) : r.error;
+}
+
+static enum err_code site_find(struct span name, enum signal_site *site, struct err *e)
+{
+    const struct span *names = signal_site_names();
+    for (int i = 0; i < SITE_COUNT; i++) {
+        if (!span_equal(name, names[i])) continue;
+        *site = (enum signal_site)i;
+        return ERR_OK;
+    }
+    struct span near = nearest_name(name, names, SITE_COUNT);
+    int shown = name.len < 64 ? (int)name.len : 64;
+    if (!name.len)
+        err_set(e, ERR_FIELD_RANGE, "`signal` must name one; GET /v1/signals lists them");
+    else if (near.len)
+        err_set(e, ERR_FIELD_RANGE, "there is no signal `%.*s`; did you mean `%.*s`", shown,
+                name.data, (int)near.len, near.data);
+    else
+        err_set(e, ERR_FIELD_RANGE, "there is no signal `%.*s`; GET /v1/signals lists them", shown,
+                name.data);
+    return pointer_at_signal(e);
+}
+
+/* ---- what is made up ---------------------------------------------------------------------------
+ */
+
+/* Sessions that a gate may let through where it stops another. */
+enum session { SESSION_NONE, SESSION_FREE, SESSION_PLAIN, SESSION_COUNT };
+
+static bool name_taken(const struct plan *plan, struct span name)
+{
+    for (int i = 0; i < plan->actions.count; i++)
+        if (span_equal(plan->actions.actions[i].name, name)) return true;
+    return plan_variant_find(plan, name) >= 0;
+}
+
+/* A name that neither a variant nor an action of the plan has. */
+static struct span name_free(const struct plan *plan, char memory[16])
+{
+    for (int i = 0;; i++) {
+        struct buf b = buf_of(memory, 16);
+        buf_format(&b, "drill-%d", i);
+        if (!name_taken(plan, buf_text(&b))) return buf_text(&b);
+    }
+}
+
+static void put_attribute(struct buf *b, const struct attribute *attribute, enum session session)
+{
+    json_write_key(b, attribute->name);
+    switch (attribute->type) {
+    case ATTRIBUTE_BOOL:
+        buf_lit(b, "false");
+        break;
+    case ATTRIBUTE_INT:
+    case ATTRIBUTE_DOUBLE:
+        buf_lit(b, "3600");
+        break;
+    case ATTRIBUTE_STRING:
+        json_write_string(b, session == SESSION_FREE ? SPAN("free") : SPAN("drill"));
+        break;
+    }
+}
+
+static void put_session(struct buf *b, const struct plan *plan, enum signal_site site,
+                        enum session session)
+{
+    if (session == SESSION_NONE && site != SITE_SESSION_INVALID) return;
+    json_write_key(b, SPAN("session"));
+    buf_char(b, '{');
+    for (uint32_t i = 0; i < plan->schema.count; i++) {
+        const struct attribute *attribute = &plan->schema.attributes[i];
+        if (attribute->source == ATTRIBUTE_CONTEXT) continue;
+        if (site == SITE_SESSION_INVALID) {
+            json_write_key(b, attribute->name);
+            buf_lit(b, "[]");
+        } else {
+            put_attribute(b, attribute, session);
+        }
+    }
+    buf_char(b, '}');
+}
+
+static void put_posteriors(struct buf *b, const struct plan *plan, const struct policy *policy,
+                           enum signal_site site)
+{
+    char memory[16];
+    json_write_key(b, SPAN("posteriors"));
+    buf_char(b, '{');
+    bool first = true;
+    for (int i = 0; i < plan->actions.count; i++) {
+        if (!action_in(policy->actions, i)) continue;
+        bool faulty = first;
+        first = false;
+        if (faulty && site == SITE_POSTERIORS_PARTIAL) continue;
+        json_write_key(b, plan->actions.actions[i].name);
+        buf_span(b, faulty && site == SITE_POSTERIORS_INVALID ? SPAN("{\"alpha\":-1,\"beta\":2}")
+                                                              : SPAN("{\"alpha\":2,\"beta\":2}"));
+    }
+    if (site == SITE_POSTERIORS_UNKNOWN_ACTION) {
+        json_write_key(b, name_free(plan, memory));
+        buf_lit(b, "{\"alpha\":2,\"beta\":2}");
+    }
+    buf_char(b, '}');
+}
+
+/* False: the variant cannot have that fault, or it does not fit. */
+static bool body_make(struct drill *d, enum signal_site site, int variant, enum session session,
+                      struct span *body)
+{
+    const struct plan *plan = d->request.plan;
+    const struct policy *policy = plan->variants[variant].policy;
+    bool posteriors = site <= SITE_POSTERIORS_INVALID;
+    if (posteriors && !policy_reads_posteriors(policy)) return false;
+    struct buf b = buf_of(d->body, sizeof d->body);
+    char memory[16];
+    buf_char(&b, '{');
+    json_write_key(&b, SPAN("variant"));
+    json_write_string(&b, site == SITE_UNKNOWN_VARIANT ? name_free(plan, memory)
+                                                       : plan->variants[variant].name);
+    put_session(&b, plan, site, session);
+    if (posteriors && site != SITE_POSTERIORS_ABSENT) put_posteriors(&b, plan, policy, site);
+    if (site == SITE_POSTERIORS_STALE) {
+        json_write_key(&b, SPAN("posteriors_as_of"));
+        buf_lit(&b, "\"1970-01-01T00:00:00Z\"");
+    }
+    buf_char(&b, '}');
+    *body = buf_text(&b);
+    return !b.full;
+}
+
+/* ---- what comes of it --------------------------------------------------------------------------
+ */
+
+/* No anomaly of a graver kind has the line instead. */
+static bool has_line(const struct decision *decision, enum signal_site site)
+{
+    switch (site) {
+    case SITE_POSTERIORS_PARTIAL:
+        return decision->presence.status == POSTERIORS_PARTIAL;
+    case SITE_POSTERIORS_STALE:
+        return decision->presence.status == POSTERIORS_STALE;
+    case SITE_POSTERIORS_ABSENT:
+        return decision->presence.status == POSTERIORS_ABSENT;
+    case SITE_POSTERIORS_UNKNOWN_ACTION:
+        return decision->presence.status == POSTERIORS_UNKNOWN_ACTION;
+    case SITE_POSTERIORS_INVALID:
+        return decision->presence.status == POSTERIORS_INVALID;
+    case SITE_SESSION_INVALID:
+        return decision->state.status == STATE_INVALID;
+    case SITE_UNKNOWN_VARIANT:
+        return decision->variant_unknown;
+    default:
+        return false;
+    }
+}
+
+static bool request_can_fire(enum signal_site site)
+{
+    return site <= SITE_UNKNOWN_VARIANT;
+}
+
+/* Answers it, and tells nobody. */
+static bool body_fires(struct drill *d, enum signal_site site, struct span body)
+{
+    struct http_head head = {0};
+    struct buf out = buf_of(d->answer, sizeof d->answer);
+    return request_answer(&d->request, body, &head, &out).variant >= 0 &&
+           has_line(&d->request.decision, site);
+}
+
+/* The answer's JSON. */
+static struct span body_serve(struct drill *d, struct span body)
+{
+    struct http_head head = {0};
+    struct buf out = buf_of(d->answer, sizeof d->answer);
+    request_serve(&d->request, body, &head, &out);
+    const char *end = memmem(out.data, out.len, "\r\n\r\n", 4);
+    INVARIANT(end != NULL);
+    return (struct span){end + 4, out.len - (size_t)(end + 4 - out.data)};
+}
+
+static bool request_find(struct drill *d, enum signal_site site, struct span *body)
+{
+    for (int session = 0; session < SESSION_COUNT; session++)
+        for (int variant = 0; variant < d->request.plan->variant_count; variant++)
+            if (body_make(d, site, variant, (enum session)session, body) &&
+                body_fires(d, site, *body))
+                return true;
+    return false;
+}
+
+enum err_code drill_run(struct drill *d, struct span asked, struct drill_outcome *out,
+                        struct err *e)
+{
+    struct span name;
+    enum signal_site site = SITE_COUNT;
+    enum err_code code = name_read(d, asked, &name, e);
+    if (!code) code = site_find(name, &site, e);
+    if (code) return code;
+    if (!request_can_fire(site)) {
+        err_set(e, ERR_FIELD_RANGE, "no request can fire `%s`: its opportunity is %s",
+                signal_sites[site].name, signal_sites[site].opportunity);
+        return pointer_at_signal(e);
+    }
+
+    struct span body;
+    if (!request_find(d, site, &body)) {
+        err_set(e, ERR_FIELD_RANGE,
+                "no request that was made up fires `%s` under this plan: "
+                "nothing reads what it is about, or a gate stops all of them",
+                signal_sites[site].name);
+        return pointer_at_signal(e);
+    }
+    *out = (struct drill_outcome){site, body, body_serve(d, body)};
+    return ERR_OK;
+}
+
+void drill_init(struct drill *d)
+{
+    d->request.drill = true;
+    d->request.explain = false;
+    d->request.probe = NULL;
+    request_id_init(&d->request.ids);
+}
