@@ -8,8 +8,8 @@
 
 enum exit_code {
     EXIT_DONE = 0,
-    EXIT_NO = 1,     /* it ran, and the answer is no */
-    EXIT_WRONG = 2,  /* usage or configuration */
+    EXIT_NO = 1,    /* it ran, and the answer is no */
+    EXIT_WRONG = 2, /* usage or configuration */
 };
 
 int cmd_serve(int argc, char **argv);
@@ -20,6 +20,7 @@ int cmd_version(int argc, char **argv);
 /* Those of interlude-lab. */
 int lab_profile(int argc, char **argv);
 int lab_load(int argc, char **argv);
+int lab_serve(int argc, char **argv);
 
 /* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and
  * told on stderr, if it cannot be read. */
@@ -35,6 +36,17 @@ struct plan *app_plan_parse(const char *name, struct span text);
 /* Loads the plan of `path` (NULL: the demonstration plan), or tells every error on stderr, and
  * returns NULL. */
 struct plan *app_plan_load(const char *path);
+
+/* cmd_serve.c. First of all in a server: before anything else is opened. False, and told, if it
+ * cannot be one. */
+struct server_config;
+bool app_serve_begin(struct server_config *config);
+
+/* Reads argv[*i], an option of `serve`, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG. */
+int app_serve_option(int argc, char **argv, int *i, struct server_config *config);
+
+/* Serves config->plan, which it takes over, until a signal ends it. The process's exit code. */
+int app_serve_run(const struct server_config *config);
 
 /* Reads an option's value: `--name VALUE` or `--name=VALUE` at argv[*i]; moves *i on. NULL if
  * argv[*i] is another argument. A missing value is told on stderr and ends the process with 2. */

@@ -1,4 +1,5 @@
-/* serve: decisions over HTTP, until a signal ends it. */
+/* serve: decisions over HTTP, until a signal ends it. In pieces, because interlude-lab has a serve
+ * too. */
 #include "app/app.h"
 
 #include "serve/server.h"
@@ -19,37 +20,55 @@ static bool workers_read(const char *text, int *out)
     return true;
 }
 
-int cmd_serve(int argc, char **argv)
+bool app_serve_begin(struct server_config *config)
 {
-    if (!signals_standard_descriptors()) {
-        fprintf(stderr, "interlude serve: /dev/null: %s\n", strerror(errno));
-        return EXIT_WRONG;
-    }
-    struct server_config config = {
+    *config = (struct server_config){
         .program = SPAN(INTERLUDE_VERSION),
         .commit = SPAN(INTERLUDE_COMMIT),
     };
-    const char *value;
-    for (int i = 1; i < argc; i++) {
-        if ((value = app_option(argc, argv, &i, "--config"))) config.plan_path = value;
-        else if ((value = app_option(argc, argv, &i, "--listen"))) config.listen = value;
-        else if ((value = app_option(argc, argv, &i, "--admin"))) config.admin = value;
-        else if (!(value = app_option(argc, argv, &i, "--workers")))
-            return app_usage_error("serve", "does not know", argv[i]);
-        else if (strcmp(value, "auto") != 0 && !workers_read(value, &config.workers))
-            return app_usage_error("serve", "--workers takes `auto` or a number from 1 to 240, not",
-                                   value);
-    }
-    config.plan = app_plan_load(config.plan_path);
-    if (!config.plan) return EXIT_WRONG;
+    if (signals_standard_descriptors()) return true;
+    fprintf(stderr, "%s serve: /dev/null: %s\n", program_invocation_short_name, strerror(errno));
+    return false;
+}
 
+int app_serve_option(int argc, char **argv, int *i, struct server_config *config)
+{
+    const char *value;
+    if ((value = app_option(argc, argv, i, "--config")))
+        config->plan_path = value;
+    else if ((value = app_option(argc, argv, i, "--listen")))
+        config->listen = value;
+    else if ((value = app_option(argc, argv, i, "--admin")))
+        config->admin = value;
+    else if (!(value = app_option(argc, argv, i, "--workers")))
+        return app_usage_error("serve", "does not know", argv[*i]);
+    else if (strcmp(value, "auto") != 0 && !workers_read(value, &config->workers))
+        return app_usage_error("serve", "--workers takes `auto` or a number from 1 to 240, not",
+                               value);
+    return EXIT_DONE;
+}
+
+int app_serve_run(const struct server_config *config)
+{
     struct err e;
-    struct server *server = server_open(&config, &e);
+    struct server *server = server_open(config, &e);
     if (!server) {
-        fprintf(stderr, "interlude serve: %s\n", e.text);
+        fprintf(stderr, "%s serve: %s\n", program_invocation_short_name, e.text);
         return EXIT_WRONG;
     }
     server_run(server);
     server_close(server);
     return EXIT_DONE;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    struct server_config config;
+    if (!app_serve_begin(&config)) return EXIT_WRONG;
+    for (int i = 1; i < argc; i++) {
+        int code = app_serve_option(argc, argv, &i, &config);
+        if (code) return code;
+    }
+    config.plan = app_plan_load(config.plan_path);
+    return config.plan ? app_serve_run(&config) : EXIT_WRONG;
 }

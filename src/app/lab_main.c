@@ -12,6 +12,8 @@ static const struct {
      "requests on schedule, whatever the server does, and how long they took", lab_load},
     {"profile", "URL [--duration D]", "where a request's time goes, in the running server",
      lab_profile},
+    {"serve", "[--guard ...] [--log ...] [--config ...] ...",
+     "decisions over HTTP, with the mistakes of the story as switches", lab_serve},
     {"version", "", "print the version", cmd_version},
 };
 

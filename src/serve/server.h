@@ -30,7 +30,7 @@ struct server_config {
     int workers;           /* instead of the plan's; 0: the plan's; at most SERVER_WORKERS_MAX */
     struct span program;   /* the version of the program, and the commit it was built from: */
     struct span commit;    /* copied */
-    /* Answers decisions in the place of the workers' own; NULL: they do. Its service is a worker's. */
+    /* Answers decisions in the place of worker.c; its service is a worker. NULL: worker.c does. */
     void (*answer)(struct service *service, struct exchange *x);
 };
 
