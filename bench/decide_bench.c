@@ -2,7 +2,8 @@
  * callgrind with --toggle-collect=decide it tells the instructions of decide() alone; with
  * --toggle-collect=request_read or reply_write, those of reading and answering.
  *
- *   decide_bench VARIANT N      VARIANT: control (fixed), bayes (thompson, 4 Betas), greedy, random */
+ *   decide_bench VARIANT N      VARIANT: control (fixed), bayes (thompson, 4 Betas), greedy, random
+ */
 #include "decide/reply.h"
 #include "plan/plan_load.h"
 
@@ -10,13 +11,17 @@
 #include <stdlib.h>
 
 static const char format[] =
-    "{\"request_id\": \"r-%d\", \"segment_id\": \"core\", \"unit_id\": \"u-9f2\", \"session_id\": \"s-1\","
+    "{\"request_id\": \"r-%d\", \"segment_id\": \"core\", \"unit_id\": \"u-9f2\", \"session_id\": "
+    "\"s-1\","
     " \"variant\": \"%s\",\n"
-    " \"session\": {\"elapsed_s\": 1830, \"tracks_played\": 9, \"seconds_since_last_break_end\": 915,"
+    " \"session\": {\"elapsed_s\": 1830, \"tracks_played\": 9, \"seconds_since_last_break_end\": "
+    "915,"
     " \"breaks_in_session\": 1,\n"
     "             \"ads_last_hour\": 2, \"ad_seconds_last_hour\": 55, \"tier\": \"free\"},\n"
-    " \"posteriors\": {\"none\": {\"alpha\": 20, \"beta\": 80}, \"pod_1\": {\"alpha\": 25, \"beta\": 75},\n"
-    "                \"pod_2\": {\"alpha\": 30, \"beta\": 70}, \"pod_3\": {\"alpha\": 22, \"beta\": 78}}}";
+    " \"posteriors\": {\"none\": {\"alpha\": 20, \"beta\": 80}, \"pod_1\": {\"alpha\": 25, "
+    "\"beta\": 75},\n"
+    "                \"pod_2\": {\"alpha\": 30, \"beta\": 70}, \"pod_3\": {\"alpha\": 22, "
+    "\"beta\": 78}}}";
 
 int main(int argc, char **argv)
 {

@@ -23,8 +23,10 @@ int main(void)
     const char *request =
         "{\"request_id\": \"r-123\", \"variant\": \"bayes\","
         " \"session\": {\"elapsed_s\": 1830, \"tracks_played\": 9,"
-        "   \"seconds_since_last_break_end\": 915, \"ads_last_hour\": 2, \"ad_seconds_last_hour\": 55},"
-        " \"posteriors\": {\"none\": {\"alpha\": 20, \"beta\": 80}, \"pod_1\": {\"alpha\": 25, \"beta\": 75},"
+        "   \"seconds_since_last_break_end\": 915, \"ads_last_hour\": 2, \"ad_seconds_last_hour\": "
+        "55},"
+        " \"posteriors\": {\"none\": {\"alpha\": 20, \"beta\": 80}, \"pod_1\": {\"alpha\": 25, "
+        "\"beta\": 75},"
         "   \"pod_2\": {\"alpha\": 30, \"beta\": 70}, \"pod_3\": {\"alpha\": 22, \"beta\": 78}}}";
     size_t len = strlen(request);
     void *work = malloc(INTERLUDE_WORK_BYTES + len);
@@ -33,7 +35,8 @@ int main(void)
     int64_t now_us = 1796025600000000; /* your clock */
     int failed = !work || interlude_decide(plan, request, len, now_us, work,
                                            INTERLUDE_WORK_BYTES + len, &decision, &error);
-    if (failed) fprintf(stderr, "%s: %s\n", error.code, error.text);
+    if (failed)
+        fprintf(stderr, "%s: %s\n", error.code, error.text);
     else
         printf("%s by %s: %d ads, ask again in %lld s (posteriors: %s)\n", decision.action,
                decision.policy, decision.ads, (long long)decision.cooldown_s, decision.posteriors);

@@ -1,8 +1,8 @@
 /* interlude.h: decide in your own process.
  *
  * libinterlude is the pure core of the Interlude server: a plan (YAML, docs/plans.md in the source)
- * and a request (JSON) give a decision, the same one that the server gives, on any machine. It opens
- * no file, starts no thread, reads no clock, writes no log and keeps no global.
+ * and a request (JSON) give a decision, the same one that the server gives, on any machine. It
+ * opens no file, starts no thread, reads no clock, writes no log and keeps no global.
  *
  *   struct interlude_plan *plan = interlude_plan_load(yaml, yaml_len, errors, 8, &count);
  *   interlude_decide(plan, request, len, now_us, work, sizeof work, &decision, &error);
@@ -37,8 +37,9 @@ struct interlude_error {
     char text[256];        /* one line that a person can act on */
 };
 
-/* Compiles a plan. On failure returns NULL and fills errors[0 .. *error_count), at most `errors_max`,
- * in the order of the text. `errors` may be NULL where errors_max is 0. The text is not kept. */
+/* Compiles a plan. On failure returns NULL and fills errors[0 .. *error_count), at most
+ * `errors_max`, in the order of the text. `errors` may be NULL where errors_max is 0. The text is
+ * not kept. */
 INTERLUDE_API struct interlude_plan *interlude_plan_load(const char *yaml, size_t len,
                                                          struct interlude_error *errors,
                                                          size_t errors_max, size_t *error_count);
@@ -60,7 +61,8 @@ enum {
     INTERLUDE_WORK_BYTES = 8 * 1024,
 };
 
-/* A decision. The texts are NUL-terminated, live as long as the plan, and are the server's words. */
+/* A decision. The texts are NUL-terminated, live as long as the plan, and are the server's words.
+ */
 struct interlude_decision {
     const char *variant; /* "unknown" if the request named one that the plan does not have */
     const char *assignment;
@@ -73,8 +75,8 @@ struct interlude_decision {
     int64_t cooldown_s;     /* until the next decision, seconds */
 };
 
-/* Decides. `request`: one JSON object of `len` bytes, at most INTERLUDE_REQUEST_BYTES_MAX; give it a
- * `request_id`, which is what draws are keyed by (requests without one share their draws).
+/* Decides. `request`: one JSON object of `len` bytes, at most INTERLUDE_REQUEST_BYTES_MAX; give it
+ * a `request_id`, which is what draws are keyed by (requests without one share their draws).
  * `now_us`: microseconds since 1970, used where the request has no `time`. `work`: at least
  * INTERLUDE_WORK_BYTES + len bytes. Returns 0; or -1, with *error filled (it may be NULL) and *out
  * untouched: what the server would answer with 400, or "limit" where `work` is too small. */

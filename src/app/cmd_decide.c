@@ -1,5 +1,6 @@
-/* decide: a request a line on stdin, a decision or a problem document a line on stdout. For scripts,
- * for asking "what would you have done", and for holding two machines against each other. */
+/* decide: a request a line on stdin, a decision or a problem document a line on stdout. For
+ * scripts, for asking "what would you have done", and for holding two machines against each other.
+ */
 #include "app/app.h"
 
 #include "base/clock.h"
@@ -33,8 +34,7 @@ static bool decide_line(struct line_decider *d, struct span line)
         struct request *request = &d->request;
         if (!request->request_id.len) request->request_id = request_id_make(&d->ids, d->made_id);
         request->explain |= d->explain;
-        int64_t now_us =
-            request->time_us != REQUEST_TIME_NONE ? request->time_us : clock_wall_us();
+        int64_t now_us = request->time_us != REQUEST_TIME_NONE ? request->time_us : clock_wall_us();
         struct decision decision;
         decide(d->plan, request, now_us, NULL, &decision);
         reply_write(&b, d->plan, request, &decision, now_us);
@@ -70,9 +70,12 @@ int cmd_decide(int argc, char **argv)
     const char *config = NULL, *value;
     bool explain = false;
     for (int i = 1; i < argc; i++) {
-        if ((value = app_option(argc, argv, &i, "--config"))) config = value;
-        else if (!strcmp(argv[i], "--explain")) explain = true;
-        else return app_usage_error("decide", "does not know", argv[i]);
+        if ((value = app_option(argc, argv, &i, "--config")))
+            config = value;
+        else if (!strcmp(argv[i], "--explain"))
+            explain = true;
+        else
+            return app_usage_error("decide", "does not know", argv[i]);
     }
     struct plan *plan = app_plan_load(config);
     if (!plan) return EXIT_WRONG;

@@ -10,12 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-static const char usage[] =
-    "interlude-lab profile URL [--duration D]\n"
-    "\n"
-    "URL is the operations port (http://127.0.0.1:7071). Looks at its metrics twice, D apart (10s),\n"
-    "and prints what a request spends in each stage. The server must be getting requests: it times\n"
-    "one in 127.\n";
+static const char usage[] = "interlude-lab profile URL [--duration D]\n"
+                            "\n"
+                            "URL is the operations port (http://127.0.0.1:7071). Looks at its "
+                            "metrics twice, D apart (10s),\n"
+                            "and prints what a request spends in each stage. The server must be "
+                            "getting requests: it times\n"
+                            "one in 127.\n";
 
 static int fail(const struct err *e)
 {

@@ -18,13 +18,15 @@ static const struct {
 
 static void print_help(FILE *to)
 {
-    fputs("interlude: decides for each listening session whether to play an ad pod now, how many ads\n"
+    fputs("interlude: decides for each listening session whether to play an ad pod now, how many "
+          "ads\n"
           "it holds, and when to ask again.\n\n",
           to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  interlude %s %s\n      %s\n", commands[i].name, commands[i].arguments,
                 commands[i].what);
-    fputs("\nWithout --config, the built-in demonstration plan. Exit codes: 0 done, 1 it ran and the\n"
+    fputs("\nWithout --config, the built-in demonstration plan. Exit codes: 0 done, 1 it ran and "
+          "the\n"
           "answer is no, 2 usage or configuration.\n",
           to);
 }

@@ -13,7 +13,10 @@ struct arena_block {
     alignas(16) char data[];
 };
 
-void arena_init(struct arena *a) { *a = (struct arena){0}; }
+void arena_init(struct arena *a)
+{
+    *a = (struct arena){0};
+}
 
 void *arena_alloc(struct arena *a, size_t size)
 {

@@ -25,6 +25,8 @@ void buf_format(struct buf *b, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(b->data + b->len, b->cap - b->len, format, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= b->cap - b->len) b->full = true; /* the NUL must fit as well */
-    else b->len += (size_t)n;
+    if (n < 0 || (size_t)n >= b->cap - b->len)
+        b->full = true; /* the NUL must fit as well */
+    else
+        b->len += (size_t)n;
 }

@@ -39,8 +39,14 @@ static inline void buf_put(struct buf *b, const void *bytes, size_t n)
     if (at && n) memcpy(at, bytes, n);
 }
 
-static inline void buf_span(struct buf *b, struct span s) { buf_put(b, s.data, s.len); }
-static inline void buf_char(struct buf *b, char c) { buf_put(b, &c, 1); }
+static inline void buf_span(struct buf *b, struct span s)
+{
+    buf_put(b, s.data, s.len);
+}
+static inline void buf_char(struct buf *b, char c)
+{
+    buf_put(b, &c, 1);
+}
 #define buf_lit(b, literal) buf_put((b), (literal), sizeof(literal) - 1)
 
 void buf_u64(struct buf *b, uint64_t value);
@@ -49,6 +55,9 @@ void buf_i64(struct buf *b, int64_t value);
 /* For text that is not on the request path. */
 void buf_format(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static inline struct span buf_text(const struct buf *b) { return (struct span){b->data, b->len}; }
+static inline struct span buf_text(const struct buf *b)
+{
+    return (struct span){b->data, b->len};
+}
 
 #endif

@@ -15,9 +15,18 @@ static const struct {
 #undef ERR_ROW
 };
 
-const char *err_name(enum err_code code) { return codes[code].name; }
-const char *err_title(enum err_code code) { return codes[code].title; }
-int err_status(enum err_code code) { return codes[code].status; }
+const char *err_name(enum err_code code)
+{
+    return codes[code].name;
+}
+const char *err_title(enum err_code code)
+{
+    return codes[code].title;
+}
+int err_status(enum err_code code)
+{
+    return codes[code].status;
+}
 
 enum err_code err_set(struct err *e, enum err_code code, const char *format, ...)
 {

@@ -2,8 +2,14 @@
 
 #include <endian.h>
 
-static inline uint64_t rotl64(uint64_t x, int by) { return x << by | x >> (64 - by); }
-static inline uint32_t rotl32(uint32_t x, int by) { return x << by | x >> (32 - by); }
+static inline uint64_t rotl64(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+static inline uint32_t rotl32(uint32_t x, int by)
+{
+    return x << by | x >> (32 - by);
+}
 
 static inline uint64_t load64(const char *p)
 {

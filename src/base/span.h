@@ -28,7 +28,7 @@ static inline bool span_equal(struct span a, struct span b)
 }
 
 /* Compares with a literal; the size is known, so no call is made. */
-#define SPAN_IS(span, literal)                                                                     \
+#define SPAN_IS(span, literal) \
     ((span).len == sizeof(literal) - 1 && memcmp((span).data, (literal), sizeof(literal) - 1) == 0)
 
 static inline bool span_is(struct span a, const char *text)

@@ -8,7 +8,8 @@ static void fill_context(const struct plan *plan, struct request *request, int64
     struct attributes *a = &request->attributes;
     const uint64_t segment = (uint64_t)1 << ATTRIBUTE_SLOT_SEGMENT_ID;
     const uint64_t named = (uint64_t)1 << ATTRIBUTE_SLOT_VARIANT;
-    const uint64_t time = (uint64_t)1 << ATTRIBUTE_SLOT_HOUR | (uint64_t)1 << ATTRIBUTE_SLOT_WEEKDAY;
+    const uint64_t time = (uint64_t)1 << ATTRIBUTE_SLOT_HOUR | (uint64_t)1
+                                                                   << ATTRIBUTE_SLOT_WEEKDAY;
     a->known &= ~(segment | named | time);
 
     a->known |= named;
@@ -61,8 +62,10 @@ static uint32_t reasons_of(const struct decision *d)
 {
     uint32_t reasons = d->masked;
     if (!d->asked) return reasons;
-    if (d->policy->kind != POLICY_FIXED) reasons |= 1u << REASON_POLICY;
-    else reasons |= 1u << (d->choice.rule >= 0 ? REASON_RULE : REASON_NO_RULE);
+    if (d->policy->kind != POLICY_FIXED)
+        reasons |= 1u << REASON_POLICY;
+    else
+        reasons |= 1u << (d->choice.rule >= 0 ? REASON_RULE : REASON_NO_RULE);
     if (d->presence.fallback != FALLBACK_NONE) reasons |= 1u << REASON_FALLBACK;
     if (d->presence.prior_family) reasons |= 1u << REASON_PRIOR_FAMILY;
     return reasons;
@@ -105,7 +108,8 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
         int none = plan->actions.no_ads;
         out->masked = 1u << REASON_AD_FREE;
         out->eligible = action_bit(none);
-        out->choice = (struct choice){.action = none, .wanted = none, .rule = -1, .cooldown_ms = -1};
+        out->choice =
+            (struct choice){.action = none, .wanted = none, .rule = -1, .cooldown_ms = -1};
     } else {
         choose(plan, request, probe, out);
     }

@@ -44,7 +44,8 @@ bool guardrail_ad_free(const struct plan *plan, const struct request *request);
 /* Returns the actions that are left of `from`, and sets out->masked and out->unenforced. */
 action_set guardrail_mask(const struct plan *plan, const struct request *request, action_set from,
                           struct decision *out);
-/* The cooldown, raised to what grace period, gap and last cooldown still ask for; seconds, rounded up. */
+/* The cooldown, raised to what grace period, gap and last cooldown still ask for; seconds, rounded
+ * up. */
 int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *request, int64_t own_ms,
                              bool ads);
 

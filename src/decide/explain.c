@@ -165,8 +165,10 @@ void explain_write(struct buf *b, const struct plan *plan, const struct request 
     json_write_string(b, request->request_id);
     buf_lit(b, ",\"considered\":[");
     explain_allocation(b, plan, request, d);
-    if (d->asked) buf_lit(b, ",{\"step\":\"gate\",\"asked\":true}");
-    else buf_lit(b, ",{\"step\":\"gate\",\"asked\":false,\"guardrail\":\"ad_free\"}");
+    if (d->asked)
+        buf_lit(b, ",{\"step\":\"gate\",\"asked\":true}");
+    else
+        buf_lit(b, ",{\"step\":\"gate\",\"asked\":false,\"guardrail\":\"ad_free\"}");
     explain_presence(b, plan, request, d);
     if (d->asked) {
         explain_mask(b, plan, d);

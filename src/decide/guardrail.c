@@ -1,13 +1,16 @@
 /* guardrail: what no answer breaks, whatever a policy or a rule says.
  *
  * Guardrails take away actions before the choice; nothing is cut after it. A cap or gap that is
- * exactly met allows. Unknown is not zero: where an attribute is not known, the conservative reading
- * is in force, unless the plan says `permissive` for that guardrail. A condition that ends in an
- * error counts as true. Each guardrail is judged by itself, so that each one that would have taken
- * an action away is told, not just the first. */
+ * exactly met allows. Unknown is not zero: where an attribute is not known, the conservative
+ * reading is in force, unless the plan says `permissive` for that guardrail. A condition that ends
+ * in an error counts as true. Each guardrail is judged by itself, so that each one that would have
+ * taken an action away is told, not just the first. */
 #include "decide/decide.h"
 
-static int64_t seconds_up(int64_t ms) { return ms / 1000 + (ms % 1000 > 0); }
+static int64_t seconds_up(int64_t ms)
+{
+    return ms / 1000 + (ms % 1000 > 0);
+}
 
 static bool permissive(const struct plan *plan, enum reason guardrail)
 {
@@ -47,8 +50,10 @@ static void mask_take(struct mask *m, enum reason guardrail, action_set actions)
 /* The attribute that the guardrail reads is not known: `conservative` tells what is taken then. */
 static void mask_unknown(struct mask *m, enum reason guardrail, action_set conservative)
 {
-    if (permissive(m->plan, guardrail)) m->out->unenforced |= 1u << guardrail;
-    else mask_take(m, guardrail, conservative);
+    if (permissive(m->plan, guardrail))
+        m->out->unenforced |= 1u << guardrail;
+    else
+        mask_take(m, guardrail, conservative);
 }
 
 static void mask_grace_period(struct mask *m)
@@ -163,7 +168,10 @@ action_set guardrail_mask(const struct plan *plan, const struct request *request
     return (action_set)(from & ~m.taken);
 }
 
-static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t at_least(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *request, int64_t own_ms,
                              bool ads)
@@ -176,7 +184,8 @@ int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *requ
                                               a->values[ATTRIBUTE_SLOT_ELAPSED_S].i);
     if (g->min_gap_ms >= 0) {
         const int slot = ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END;
-        if (ads) cooldown_s = at_least(cooldown_s, seconds_up(g->min_gap_ms));
+        if (ads)
+            cooldown_s = at_least(cooldown_s, seconds_up(g->min_gap_ms));
         else if (attribute_known(a, slot))
             cooldown_s = at_least(cooldown_s, seconds_up(g->min_gap_ms) - a->values[slot].i);
     }

@@ -47,8 +47,8 @@ struct plan_cap {
 };
 
 struct plan_guardrails {
-    const struct rule *ad_free;                /* NULL: none */
-    int64_t grace_period_ms, min_gap_ms;       /* -1: none */
+    const struct rule *ad_free;          /* NULL: none */
+    int64_t grace_period_ms, min_gap_ms; /* -1: none */
     bool cooldown, content_remaining, content_boundary;
     struct plan_cap ads_per_hour, ad_seconds_per_hour, ads_per_day;
     uint32_t permissive; /* bit r of enum reason: on_unknown is permissive for that guardrail */
@@ -84,9 +84,9 @@ struct plan_log {
 
 struct plan {
     struct arena arena;
-    struct span version;         /* 1 to NAME_BYTES_MAX bytes */
-    char fingerprint[13];        /* 12 hexadecimal digits and a NUL: of all that bears on a decision */
-    struct hash128 contents;     /* of all of it, server and log too, but not of the version */
+    struct span version;     /* 1 to NAME_BYTES_MAX bytes */
+    char fingerprint[13];    /* 12 hexadecimal digits and a NUL: of all that bears on a decision */
+    struct hash128 contents; /* of all of it, server and log too, but not of the version */
     struct span salt;
 
     struct action_table actions;

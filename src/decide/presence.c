@@ -68,8 +68,10 @@ static void find_conditions(const struct policy *policy, const struct request *r
                             action_set valid, int64_t now_us, struct presence *out)
 {
     out->status = POSTERIORS_COMPLETE;
-    if (out->missing == policy->actions) hold(out, POSTERIORS_ABSENT);
-    else if (out->missing) hold(out, POSTERIORS_PARTIAL);
+    if (out->missing == policy->actions)
+        hold(out, POSTERIORS_ABSENT);
+    else if (out->missing)
+        hold(out, POSTERIORS_PARTIAL);
     if (out->invalid) hold(out, POSTERIORS_INVALID);
     if (request->unknown_actions) hold(out, POSTERIORS_UNKNOWN_ACTION);
     if (valid && policy->max_posterior_age_us && request->as_of_us != REQUEST_TIME_NONE &&
@@ -78,8 +80,8 @@ static void find_conditions(const struct policy *policy, const struct request *r
     if (!out->conditions) out->conditions = 1u << POSTERIORS_COMPLETE;
 }
 
-/* Leaves out `gone`, and with them every action of more ads than the lightest of them. Leaving out a
- * light pod alone would push its share to heavier ones; so no draw's answer gets heavier. */
+/* Leaves out `gone`, and with them every action of more ads than the lightest of them. Leaving out
+ * a light pod alone would push its share to heavier ones; so no draw's answer gets heavier. */
 static action_set exclude(const struct plan *plan, action_set usable, action_set gone)
 {
     if (!gone) return usable;
@@ -158,10 +160,9 @@ void presence_classify_state(const struct plan *plan, const struct policy *asked
         read = plan->guardrails_read | asked->attributes_read;
         needed = plan->guardrails_needed | asked->attributes_needed;
     }
-    const uint64_t context = (uint64_t)1 << ATTRIBUTE_SLOT_SEGMENT_ID |
-                             (uint64_t)1 << ATTRIBUTE_SLOT_VARIANT |
-                             (uint64_t)1 << ATTRIBUTE_SLOT_HOUR |
-                             (uint64_t)1 << ATTRIBUTE_SLOT_WEEKDAY;
+    const uint64_t context =
+        (uint64_t)1 << ATTRIBUTE_SLOT_SEGMENT_ID | (uint64_t)1 << ATTRIBUTE_SLOT_VARIANT |
+        (uint64_t)1 << ATTRIBUTE_SLOT_HOUR | (uint64_t)1 << ATTRIBUTE_SLOT_WEEKDAY;
     const struct attributes *a = &request->attributes;
     out->invalid = a->invalid & read & ~context;
     out->unknown = needed & ~a->known & ~a->invalid & ~context;

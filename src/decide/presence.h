@@ -1,5 +1,5 @@
-/* presence: what is missing, and which kind of missing it is. DESIGN's presence table is the code of
- * presence.c. Pure; any thread. */
+/* presence: what is missing, and which kind of missing it is. DESIGN's presence table is the code
+ * of presence.c. Pure; any thread. */
 #ifndef INTERLUDE_DECIDE_PRESENCE_H
 #define INTERLUDE_DECIDE_PRESENCE_H
 

@@ -8,16 +8,16 @@
 #include <stdint.h>
 
 /* In the order in which a request passes them. */
-#define STAGES(X)                                                                                  \
-    X(STAGE_READ, "read")         /* HTTP */                                                       \
-    X(STAGE_PARSE, "parse")       /* JSON to a request */                                          \
-    X(STAGE_ALLOCATE, "allocate") /* the variant, and the gate */                                  \
-    X(STAGE_PRESENCE, "presence")                                                                  \
-    X(STAGE_MASK, "mask")                                                                          \
-    X(STAGE_CHOOSE, "choose")                                                                      \
-    X(STAGE_SETTLE, "settle")                                                                      \
-    X(STAGE_ENCODE, "encode")   /* the answer's bytes */                                           \
-    X(STAGE_SIGNALS, "signals") /* counters and records */                                         \
+#define STAGES(X)                                                 \
+    X(STAGE_READ, "read")         /* HTTP */                      \
+    X(STAGE_PARSE, "parse")       /* JSON to a request */         \
+    X(STAGE_ALLOCATE, "allocate") /* the variant, and the gate */ \
+    X(STAGE_PRESENCE, "presence")                                 \
+    X(STAGE_MASK, "mask")                                         \
+    X(STAGE_CHOOSE, "choose")                                     \
+    X(STAGE_SETTLE, "settle")                                     \
+    X(STAGE_ENCODE, "encode")   /* the answer's bytes */          \
+    X(STAGE_SIGNALS, "signals") /* counters and records */        \
     X(STAGE_WRITE, "write")     /* send(); shared by the answers that go out together */
 
 #define STAGE_ENUM(code, name) code,

@@ -1,10 +1,10 @@
-/* reply: the answer. Names of the plan need no escaping (the loader allows only plain ones); what the
- * caller sent does. */
+/* reply: the answer. Names of the plan need no escaping (the loader allows only plain ones); what
+ * the caller sent does. */
 #include "decide/reply.h"
 
 #include "wire/json_write.h"
 
-#define PUT_NAME(b, key, name)                                                                     \
+#define PUT_NAME(b, key, name) \
     (buf_lit((b), ",\"" key "\":\""), buf_span((b), (name)), buf_char((b), '"'))
 
 static void put_reasons(struct buf *b, uint32_t reasons)

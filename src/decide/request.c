@@ -41,7 +41,8 @@ static bool once(struct reading *r, uint32_t *seen, int field)
     return true;
 }
 
-/* ---- the request's own fields ------------------------------------------------------------------ */
+/* ---- the request's own fields ------------------------------------------------------------------
+ */
 
 static void read_id(struct reading *r, struct span *id, size_t bytes_max, const char *pointer)
 {
@@ -97,17 +98,22 @@ static void read_amount(struct reading *r, double *out, double max, const char *
     } else if (type != JSON_NUMBER && type != JSON_ERROR) {
         refuse(r, ERR_FIELD_TYPE, pointer, "must be a number");
     } else if (json_number(&r->json, &number)) {
-        if (number.value >= 0 && number.value <= max) *out = number.value;
-        else refuse(r, ERR_FIELD_RANGE, pointer, "must be from 0 to 1,000,000,000");
+        if (number.value >= 0 && number.value <= max)
+            *out = number.value;
+        else
+            refuse(r, ERR_FIELD_RANGE, pointer, "must be from 0 to 1,000,000,000");
     }
 }
 
 static void read_explain(struct reading *r)
 {
     enum json_type type = json_peek(&r->json);
-    if (type == JSON_NULL) json_null(&r->json);
-    else if (type == JSON_BOOL || type == JSON_ERROR) json_bool(&r->json, &r->out->explain);
-    else refuse(r, ERR_FIELD_TYPE, "/explain", "must be true or false");
+    if (type == JSON_NULL)
+        json_null(&r->json);
+    else if (type == JSON_BOOL || type == JSON_ERROR)
+        json_bool(&r->json, &r->out->explain);
+    else
+        refuse(r, ERR_FIELD_TYPE, "/explain", "must be true or false");
 }
 
 static void read_last(struct reading *r)
@@ -142,7 +148,8 @@ static void read_last(struct reading *r)
     }
 }
 
-/* ---- session: what is no value of its type is unknown and told, never an error ------------------ */
+/* ---- session: what is no value of its type is unknown and told, never an error ------------------
+ */
 
 static void read_attribute_number(struct reading *r, const struct attribute *attribute, int slot)
 {
@@ -181,8 +188,10 @@ static void read_attribute(struct reading *r, int slot)
         if (json_bool(&r->json, &a->values[slot].b)) a->known |= bit;
     } else if (type == JSON_STRING && attribute->type == ATTRIBUTE_STRING) {
         if (!json_string(&r->json, &a->values[slot].s)) return;
-        if (a->values[slot].s.len <= ATTRIBUTE_STRING_BYTES_MAX) a->known |= bit;
-        else a->invalid |= bit;
+        if (a->values[slot].s.len <= ATTRIBUTE_STRING_BYTES_MAX)
+            a->known |= bit;
+        else
+            a->invalid |= bit;
     } else {
         a->invalid |= bit;
         json_skip(&r->json);
@@ -216,7 +225,8 @@ static void read_session(struct reading *r)
     }
 }
 
-/* ---- posteriors: judged later, by presence; here they are only sorted --------------------------- */
+/* ---- posteriors: judged later, by presence; here they are only sorted ---------------------------
+ */
 
 static void read_entry(struct reading *r, struct posterior_entry *entry)
 {
@@ -305,7 +315,8 @@ static void read_posteriors(struct reading *r)
     }
 }
 
-/* ---- the request -------------------------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------------------------------
+ */
 
 enum field {
     FIELD_REQUEST_ID,
@@ -448,8 +459,10 @@ enum err_code request_read(const struct plan *plan, struct span body, char *scra
         json_object_begin(&r.json);
         while (json_object_next(&r.json, &key)) {
             int field = field_find(key);
-            if (field < 0) json_skip(&r.json);
-            else if (once(&r, &seen, field)) read_field(&r, (enum field)field);
+            if (field < 0)
+                json_skip(&r.json);
+            else if (once(&r, &seen, field))
+                read_field(&r, (enum field)field);
         }
         json_end(&r.json);
     }

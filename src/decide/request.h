@@ -39,7 +39,7 @@ enum posteriors_sent {
     POSTERIORS_SENT_NOTHING, /* no field, or null */
     POSTERIORS_SENT_EMPTY,   /* {} */
     POSTERIORS_SENT_OBJECT,
-    POSTERIORS_SENT_OTHER,   /* another JSON type */
+    POSTERIORS_SENT_OTHER, /* another JSON type */
 };
 
 struct request_last {

@@ -1,5 +1,5 @@
-/* RFC 3339 times and microseconds since 1970. The calendar arithmetic counts days from 0000-03-01 in
- * eras of 400 years, so that leap days come last (Hinnant, "chrono-compatible low-level date
+/* RFC 3339 times and microseconds since 1970. The calendar arithmetic counts days from 0000-03-01
+ * in eras of 400 years, so that leap days come last (Hinnant, "chrono-compatible low-level date
  * algorithms"). */
 #include "decide/request.h"
 
@@ -99,8 +99,7 @@ void request_time_write(struct buf *b, int64_t us)
     int64_t day_of_era = z - era * 146097;
     int64_t year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year =
-        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     int64_t shifted_month = (5 * day_of_year + 2) / 153;
     int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
 

@@ -7,55 +7,55 @@
 #define SEGMENT_UNSET_NAME "unset"
 #define VARIANT_UNKNOWN_NAME "unknown"
 
-#define ASSIGNMENTS(X)                                                                             \
-    X(ASSIGNMENT_EXPERIMENT, "experiment")                                                         \
-    X(ASSIGNMENT_CALLER, "caller")                                                                 \
-    X(ASSIGNMENT_DEFAULT, "default")                                                               \
-    X(ASSIGNMENT_NO_UNIT, "no_unit")                                                               \
+#define ASSIGNMENTS(X)                     \
+    X(ASSIGNMENT_EXPERIMENT, "experiment") \
+    X(ASSIGNMENT_CALLER, "caller")         \
+    X(ASSIGNMENT_DEFAULT, "default")       \
+    X(ASSIGNMENT_NO_UNIT, "no_unit")       \
     X(ASSIGNMENT_UNKNOWN_VARIANT, "unknown_variant")
 
 /* The statuses of posteriors, from harmless to grave: the gravest that holds is the one told. */
-#define POSTERIORS_STATUSES(X)                                                                     \
-    X(POSTERIORS_BY_DESIGN, "by_design")                                                           \
-    X(POSTERIORS_UNSOLICITED, "unsolicited")                                                       \
-    X(POSTERIORS_COMPLETE, "complete")                                                             \
-    X(POSTERIORS_COLD_START, "cold_start")                                                         \
-    X(POSTERIORS_PARTIAL, "partial")                                                               \
-    X(POSTERIORS_STALE, "stale")                                                                   \
-    X(POSTERIORS_ABSENT, "absent")                                                                 \
-    X(POSTERIORS_UNKNOWN_ACTION, "unknown_action")                                                 \
+#define POSTERIORS_STATUSES(X)                     \
+    X(POSTERIORS_BY_DESIGN, "by_design")           \
+    X(POSTERIORS_UNSOLICITED, "unsolicited")       \
+    X(POSTERIORS_COMPLETE, "complete")             \
+    X(POSTERIORS_COLD_START, "cold_start")         \
+    X(POSTERIORS_PARTIAL, "partial")               \
+    X(POSTERIORS_STALE, "stale")                   \
+    X(POSTERIORS_ABSENT, "absent")                 \
+    X(POSTERIORS_UNKNOWN_ACTION, "unknown_action") \
     X(POSTERIORS_INVALID, "invalid")
 
-#define STATE_STATUSES(X)                                                                          \
-    X(STATE_COMPLETE, "complete")                                                                  \
-    X(STATE_PARTIAL, "partial")                                                                    \
+#define STATE_STATUSES(X)         \
+    X(STATE_COMPLETE, "complete") \
+    X(STATE_PARTIAL, "partial")   \
     X(STATE_INVALID, "invalid")
 
 /* In the order in which an answer lists them. */
-#define REASONS(X)                                                                                 \
-    X(REASON_POLICY, "policy")                                                                     \
-    X(REASON_RULE, "rule")                                                                         \
-    X(REASON_NO_RULE, "no_rule")                                                                   \
-    X(REASON_FALLBACK, "fallback")                                                                 \
-    X(REASON_UNKNOWN_VARIANT, "unknown_variant")                                                   \
-    X(REASON_NO_UNIT, "no_unit")                                                                   \
-    X(REASON_PRIOR_FAMILY, "prior_family")                                                         \
-    X(REASON_AD_FREE, "ad_free")                                                                   \
-    X(REASON_GRACE_PERIOD, "grace_period")                                                         \
-    X(REASON_MIN_GAP, "min_gap")                                                                   \
-    X(REASON_COOLDOWN, "cooldown")                                                                 \
-    X(REASON_ADS_PER_HOUR, "ads_per_hour")                                                         \
-    X(REASON_AD_SECONDS_PER_HOUR, "ad_seconds_per_hour")                                           \
-    X(REASON_ADS_PER_DAY, "ads_per_day")                                                           \
-    X(REASON_CONTENT_REMAINING, "content_remaining")                                               \
+#define REASONS(X)                                       \
+    X(REASON_POLICY, "policy")                           \
+    X(REASON_RULE, "rule")                               \
+    X(REASON_NO_RULE, "no_rule")                         \
+    X(REASON_FALLBACK, "fallback")                       \
+    X(REASON_UNKNOWN_VARIANT, "unknown_variant")         \
+    X(REASON_NO_UNIT, "no_unit")                         \
+    X(REASON_PRIOR_FAMILY, "prior_family")               \
+    X(REASON_AD_FREE, "ad_free")                         \
+    X(REASON_GRACE_PERIOD, "grace_period")               \
+    X(REASON_MIN_GAP, "min_gap")                         \
+    X(REASON_COOLDOWN, "cooldown")                       \
+    X(REASON_ADS_PER_HOUR, "ads_per_hour")               \
+    X(REASON_AD_SECONDS_PER_HOUR, "ad_seconds_per_hour") \
+    X(REASON_ADS_PER_DAY, "ads_per_day")                 \
+    X(REASON_CONTENT_REMAINING, "content_remaining")     \
     X(REASON_CONTENT_BOUNDARY, "content_boundary")
 
-#define FALLBACK_REASONS(X)                                                                        \
-    X(FALLBACK_NONE, "none")                                                                       \
-    X(FALLBACK_ABSENT, "absent")                                                                   \
-    X(FALLBACK_PARTIAL, "partial")                                                                 \
-    X(FALLBACK_INVALID, "invalid")                                                                 \
-    X(FALLBACK_STALE, "stale")                                                                     \
+#define FALLBACK_REASONS(X)        \
+    X(FALLBACK_NONE, "none")       \
+    X(FALLBACK_ABSENT, "absent")   \
+    X(FALLBACK_PARTIAL, "partial") \
+    X(FALLBACK_INVALID, "invalid") \
+    X(FALLBACK_STALE, "stale")     \
     X(FALLBACK_PRIOR_FAMILY, "prior_family")
 
 #define WORD_ENUM(code, text) code,

@@ -1,7 +1,7 @@
 /* profile: where a request's time goes, from two looks at a server's interlude_stage_* metrics.
  *
- * The server times one request in some hundred, stage by stage; what passed between the two looks is
- * an average over those. Any thread; pure but for profile_print. */
+ * The server times one request in some hundred, stage by stage; what passed between the two looks
+ * is an average over those. Any thread; pure but for profile_print. */
 #ifndef INTERLUDE_LAB_PROFILE_H
 #define INTERLUDE_LAB_PROFILE_H
 

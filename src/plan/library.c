@@ -1,5 +1,5 @@
-/* library: the public face of the pure core, include/interlude.h. It stands on the top floor of what
- * libinterlude holds. */
+/* library: the public face of the pure core, include/interlude.h. It stands on the top floor of
+ * what libinterlude holds. */
 #include "interlude.h"
 
 #include "decide/reply.h"
@@ -33,7 +33,10 @@ struct interlude_plan *interlude_plan_load(const char *yaml, size_t len,
     return (struct interlude_plan *)plan;
 }
 
-void interlude_plan_free(struct interlude_plan *plan) { plan_free((struct plan *)plan); }
+void interlude_plan_free(struct interlude_plan *plan)
+{
+    plan_free((struct plan *)plan);
+}
 
 const char *interlude_plan_version(const struct interlude_plan *plan)
 {
@@ -45,7 +48,10 @@ const char *interlude_plan_fingerprint(const struct interlude_plan *plan)
     return ((const struct plan *)plan)->fingerprint;
 }
 
-const char *interlude_demo_plan(void) { return plan_demo_text().data; }
+const char *interlude_demo_plan(void)
+{
+    return plan_demo_text().data;
+}
 
 /* `work` is a request, and then as many bytes of scratch as the request's text has. */
 _Static_assert(sizeof(struct request) <= INTERLUDE_WORK_BYTES, "INTERLUDE_WORK_BYTES is too small");
@@ -61,8 +67,7 @@ static enum err_code decide_text(const struct plan *plan, struct span text, int6
     if (work_bytes < INTERLUDE_WORK_BYTES + text.len)
         return err_set(e, ERR_LIMIT, "`work` needs INTERLUDE_WORK_BYTES + len bytes");
     struct request *request = work;
-    enum err_code code =
-        request_read(plan, text, (char *)work + INTERLUDE_WORK_BYTES, request, e);
+    enum err_code code = request_read(plan, text, (char *)work + INTERLUDE_WORK_BYTES, request, e);
     if (code) return code;
     if (request->time_us != REQUEST_TIME_NONE) *now_us = request->time_us;
     decide(plan, request, *now_us, NULL, decision);

@@ -21,7 +21,8 @@ struct plan_options {
     size_t log_site_count;
 };
 
-/* On success the new plan, owned by the caller (plan_free). On failure NULL, and errors->count > 0. */
+/* On success the new plan, owned by the caller (plan_free). On failure NULL, and errors->count > 0.
+ */
 struct plan *plan_load(struct span yaml, const struct plan_options *options,
                        struct plan_errors *errors) MUST_CHECK;
 

@@ -11,12 +11,13 @@ void action_table_finish(struct action_table *table)
 {
     table->with_ads = 0;
     for (int i = 0; i < table->count; i++) {
-        if (table->actions[i].ads == 0) table->no_ads = i;
-        else table->with_ads |= action_bit(i);
+        if (table->actions[i].ads == 0)
+            table->no_ads = i;
+        else
+            table->with_ads |= action_bit(i);
 
         int place = i; /* insertion sort: stable, so equals stay in plan order */
-        while (place > 0 &&
-               table->actions[table->by_ads[place - 1]].ads > table->actions[i].ads) {
+        while (place > 0 && table->actions[table->by_ads[place - 1]].ads > table->actions[i].ads) {
             table->by_ads[place] = table->by_ads[place - 1];
             place--;
         }

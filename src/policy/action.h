@@ -13,9 +13,18 @@ enum { ACTIONS_MAX = 16, NAME_BYTES_MAX = 64, ADS_MAX = 100 };
 /* Bit i: the plan's action i. */
 typedef uint16_t action_set;
 
-static inline bool action_in(action_set set, int action) { return set >> action & 1; }
-static inline action_set action_bit(int action) { return (action_set)(1u << action); }
-static inline int action_count(action_set set) { return __builtin_popcount(set); }
+static inline bool action_in(action_set set, int action)
+{
+    return set >> action & 1;
+}
+static inline action_set action_bit(int action)
+{
+    return (action_set)(1u << action);
+}
+static inline int action_count(action_set set)
+{
+    return __builtin_popcount(set);
+}
 
 struct action {
     struct span name;        /* 1 to NAME_BYTES_MAX bytes of [A-Za-z0-9_.:-] */
@@ -25,8 +34,8 @@ struct action {
 };
 
 struct action_table {
-    int count;  /* 2 to ACTIONS_MAX */
-    int no_ads; /* the action without ads */
+    int count;                          /* 2 to ACTIONS_MAX */
+    int no_ads;                         /* the action without ads */
     struct action actions[ACTIONS_MAX]; /* in plan order */
     uint8_t by_ads[ACTIONS_MAX];        /* action numbers by ads, equals in plan order */
     action_set with_ads;

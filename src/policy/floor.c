@@ -22,6 +22,6 @@ void floor_choose(const struct policy *policy, const struct choice_input *in, st
         int place = (int)(rng_open01(words[1]) * action_count(in->eligible));
         action = action_at(in->actions, in->eligible, place);
     }
-    *out = (struct choice){.action = action, .wanted = action, .rule = -1, .cooldown_ms = -1,
-                           .floored = true};
+    *out = (struct choice){
+        .action = action, .wanted = action, .rule = -1, .cooldown_ms = -1, .floored = true};
 }

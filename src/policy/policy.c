@@ -12,7 +12,10 @@ static const struct policy_ops kinds[POLICY_KIND_COUNT] = {
     [POLICY_UNIFORM] = {"uniform", false, uniform_choose},
 };
 
-const struct policy_ops *policy_ops(enum policy_kind kind) { return &kinds[kind]; }
+const struct policy_ops *policy_ops(enum policy_kind kind)
+{
+    return &kinds[kind];
+}
 
 int policy_kind_find(struct span name)
 {

@@ -14,7 +14,13 @@
 #include "policy/sample.h"
 #include "rule/rule.h"
 
-enum policy_kind { POLICY_FIXED, POLICY_THOMPSON, POLICY_GREEDY, POLICY_UNIFORM, POLICY_KIND_COUNT };
+enum policy_kind {
+    POLICY_FIXED,
+    POLICY_THOMPSON,
+    POLICY_GREEDY,
+    POLICY_UNIFORM,
+    POLICY_KIND_COUNT
+};
 
 enum on_partial { ON_PARTIAL_EXCLUDE, ON_PARTIAL_PRIOR, ON_PARTIAL_FALLBACK };
 enum on_empty { ON_EMPTY_FALLBACK, ON_EMPTY_COLD_START };
@@ -57,7 +63,7 @@ struct policy {
  * salt, variant) for each domain. SipHash of the exploration key under it keys the generator. */
 struct policy_seeds {
     struct hash128 draw[ACTIONS_MAX];
-    struct hash128 pick;  /* uniform */
+    struct hash128 pick; /* uniform */
     struct hash128 floor;
 };
 
@@ -72,10 +78,10 @@ struct choice_input {
 };
 
 struct choice {
-    int action;          /* always eligible */
-    int wanted;          /* what the policy would have had; differs where a rule's action is masked */
-    int rule;            /* the rule that matched, from 0; -1: none, or no rules */
-    int rule_errors;     /* rules that ended in an error, and so did not match */
+    int action;      /* always eligible */
+    int wanted;      /* what the policy would have had; differs where a rule's action is masked */
+    int rule;        /* the rule that matched, from 0; -1: none, or no rules */
+    int rule_errors; /* rules that ended in an error, and so did not match */
     int64_t cooldown_ms; /* -1: the action's own */
     bool floored;        /* the floor chose */
 };

@@ -3,8 +3,7 @@
  * of two samples", Biometrika 25, 1933. */
 #include "policy/learned.h"
 
-void thompson_choose(const struct policy *policy, const struct choice_input *in,
-                     struct choice *out)
+void thompson_choose(const struct policy *policy, const struct choice_input *in, struct choice *out)
 {
     struct learned_best best = {-1, 0};
     for (int i = 0; i < in->actions->count; i++) {

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
 #include <cmocka.h>
 
 static const char before_text[] = "# TYPE interlude_stage_seconds counter\n"

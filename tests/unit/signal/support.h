@@ -62,8 +62,8 @@ static inline void tell(struct signal_writer *writer, const struct signal_cells 
     struct err e;
     int64_t now_us = clock_wall_us();
     assert_int_equal(request_read(plan, span_of(body), scratch, &request, &e), ERR_OK);
-    decide(plan, &request, request.time_us == REQUEST_TIME_NONE ? now_us : request.time_us,
-           NULL, &decision);
+    decide(plan, &request, request.time_us == REQUEST_TIME_NONE ? now_us : request.time_us, NULL,
+           &decision);
     signal_decision(writer, cells, plan, &request, &decision, now_us);
 }
 
@@ -76,8 +76,8 @@ static inline void drill(struct signal_writer *writer, const struct plan *plan, 
     struct err e;
     int64_t now_us = clock_wall_us();
     assert_int_equal(request_read(plan, span_of(body), scratch, &request, &e), ERR_OK);
-    decide(plan, &request, request.time_us == REQUEST_TIME_NONE ? now_us : request.time_us,
-           NULL, &decision);
+    decide(plan, &request, request.time_us == REQUEST_TIME_NONE ? now_us : request.time_us, NULL,
+           &decision);
     signal_drill(writer, plan, &request, &decision, now_us);
 }
 
