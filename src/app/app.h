@@ -21,6 +21,7 @@ int cmd_version(int argc, char **argv);
 int lab_profile(int argc, char **argv);
 int lab_load(int argc, char **argv);
 int lab_serve(int argc, char **argv);
+int lab_signals(int argc, char **argv);
 
 /* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and
  * told on stderr, if it cannot be read. */

@@ -14,6 +14,8 @@ static const struct {
      lab_profile},
     {"serve", "[--guard ...] [--log ...] [--config ...] ...",
      "decisions over HTTP, with the mistakes of the story as switches", lab_serve},
+    {"signals", "--check URL | --drill URL", "are any stuck, and can the quiet ones still fire",
+     lab_signals},
     {"version", "", "print the version", cmd_version},
 };
 

@@ -101,42 +101,73 @@ static enum err_code receive_all(int fd, struct answer_text *a, struct err *e)
     return ERR_OK;
 }
 
-static enum err_code body_take(struct answer_text *a, struct err *e)
+static enum err_code body_take(struct answer_text *a, int *status, struct err *e)
 {
-    if (a->len < 12 || strncmp(a->memory, "HTTP/1.", 7) != 0)
+    int64_t number;
+    if (a->len < 12 || strncmp(a->memory, "HTTP/1.", 7) != 0 || a->memory[8] != ' ')
         return err_set(e, ERR_HTTP_SYNTAX, "the answer is not HTTP");
-    if (strncmp(a->memory + 8, " 200", 4) != 0)
-        return err_set(e, ERR_HTTP_SYNTAX, "the answer is %.3s, not 200", a->memory + 9);
+    char digits[4] = {a->memory[9], a->memory[10], a->memory[11], 0};
+    if (!quantity_integer(digits, 100, 599, &number))
+        return err_set(e, ERR_HTTP_SYNTAX, "the answer has no status");
     char *body = strstr(a->memory, "\r\n\r\n");
     if (!body) return err_set(e, ERR_HTTP_SYNTAX, "the answer's head has no end");
     memmove(a->memory, body + 4, a->len - (size_t)(body + 4 - a->memory) + 1);
+    *status = (int)number;
     return ERR_OK;
 }
 
-static enum err_code exchange(int fd, const struct load_target *t, struct answer_text *a,
-                              struct err *e)
+static enum err_code exchange_on(int fd, const struct load_target *t, const char *json,
+                                 struct answer_text *a, struct err *e)
 {
-    char request[3 * LOAD_URL_MAX];
+    char head[3 * LOAD_URL_MAX];
     int len =
-        snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", t->path, t->host);
+        json ? snprintf(head, sizeof head,
+                        "POST %s HTTP/1.0\r\nHost: %s\r\nContent-Type: application/json\r\n"
+                        "Content-Length: %zu\r\n\r\n",
+                        t->path, t->host, strlen(json))
+             : snprintf(head, sizeof head, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", t->path, t->host);
     if (connect(fd, (const struct sockaddr *)&t->address, t->address_len) < 0)
         return err_set_sys(e, ERR_SYSTEM, errno, "connecting");
-    if (send(fd, request, (size_t)len, MSG_NOSIGNAL) != len)
+    if (send(fd, head, (size_t)len, MSG_NOSIGNAL) != len)
         return err_set_sys(e, ERR_SYSTEM, errno, "sending");
-    enum err_code code = receive_all(fd, a, e);
-    return code ? code : body_take(a, e);
+    if (json && send(fd, json, strlen(json), MSG_NOSIGNAL) != (ssize_t)strlen(json))
+        return err_set_sys(e, ERR_SYSTEM, errno, "sending");
+    return receive_all(fd, a, e);
 }
 
-enum err_code load_target_fetch(const struct load_target *t, char **body, struct err *e)
+/* `json` NULL: a GET. */
+static enum err_code exchange(const struct load_target *t, const char *json, int *status,
+                              char **body, struct err *e)
 {
     int fd = socket(t->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return err_set_sys(e, ERR_SYSTEM, errno, "socket");
     struct answer_text a = {NULL, 0, 0};
-    enum err_code code = exchange(fd, t, &a, e);
+    enum err_code code = exchange_on(fd, t, json, &a, e);
     close(fd);
+    if (!code) code = body_take(&a, status, e);
     if (code)
         free(a.memory);
     else
         *body = a.memory;
     return code;
+}
+
+enum err_code load_target_fetch(const struct load_target *t, char **body, struct err *e)
+{
+    int status = 0;
+    char *text = NULL;
+    enum err_code code = exchange(t, NULL, &status, &text, e);
+    if (code) return code;
+    if (status == 200) {
+        *body = text;
+        return ERR_OK;
+    }
+    free(text);
+    return err_set(e, ERR_HTTP_SYNTAX, "the answer is %d, not 200", status);
+}
+
+enum err_code load_target_post(const struct load_target *t, const char *json, int *status,
+                               char **body, struct err *e)
+{
+    return exchange(t, json, status, body, e);
 }

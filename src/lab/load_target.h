@@ -32,4 +32,8 @@ enum err_code load_target_parse(const char *url, const char *default_path, struc
 enum { LOAD_FETCH_BYTES_MAX = 16 * 1024 * 1024 };
 enum err_code load_target_fetch(const struct load_target *t, char **body, struct err *e) MUST_CHECK;
 
+/* POSTs JSON to the target's path, and hands out the body of any answer, as above. */
+enum err_code load_target_post(const struct load_target *t, const char *json, int *status,
+                               char **body, struct err *e) MUST_CHECK;
+
 #endif

@@ -1,0 +1,216 @@
+/* signals: is any signal of a running server stuck, and can those that are quiet still fire. */
+#include "app/app.h"
+
+#include "lab/load_target.h"
+#include "lab/quantity.h"
+#include "lab/signals_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DRILL_PATH "/v1/drill"
+
+enum { DRILL_LOOKS = 40, DRILL_LOOK_MS = 50 };
+
+static const char usage[] =
+    "interlude-lab signals --check URL [--over D]\n"
+    "interlude-lab signals --drill URL\n"
+    "\n"
+    "URL is the operations port (http://127.0.0.1:7071).\n"
+    "\n"
+    "  --check URL   print the signals that are declared never or rare and fire nearly always; 1 "
+    "if\n"
+    "                there is one. The server's verdict takes two windows of five minutes\n"
+    "  --over D      judge what happens in the next D instead, by the same limits\n"
+    "  --drill URL   let every rare signal fire that a request can fire, and tell whether its "
+    "line\n"
+    "                was written; 1 if one was not\n";
+
+/* One answer of GET /v1/signals. */
+struct look {
+    char *text, *scratch;
+    struct signals_list list;
+};
+
+static int fail(const struct err *e)
+{
+    fprintf(stderr, "interlude-lab signals: %s\n", e->text);
+    return EXIT_WRONG;
+}
+
+static void look_done(struct look *l)
+{
+    free(l->text);
+    free(l->scratch);
+    *l = (struct look){0};
+}
+
+static enum err_code look_take(const struct load_target *target, struct look *out, struct err *e)
+{
+    *out = (struct look){0};
+    enum err_code code = load_target_fetch(target, &out->text, e);
+    if (code) return code;
+    struct span json = span_of(out->text);
+    out->scratch = malloc(json.len + 1);
+    INVARIANT(out->scratch != NULL);
+    code = signals_list_read(json, out->scratch, &out->list, e);
+    if (code) look_done(out);
+    return code;
+}
+
+static void wait_ns(uint64_t ns)
+{
+    struct timespec at = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    while (nanosleep(&at, &at) != 0) continue;
+}
+
+/* ---- check -------------------------------------------------------------------------------------
+ */
+
+static void stuck_print(const struct signals_site *s)
+{
+    printf("%.*s is stuck: declared %.*s, and it fired on %.1f%% of its opportunities; "
+           "%.1f records and %.1f lines a second\n",
+           (int)s->name.len, s->name.data, (int)s->expected.len, s->expected.data, 100 * s->share,
+           s->records_per_s, s->lines_per_s);
+}
+
+static int check(const struct load_target *target, uint64_t over_ns)
+{
+    struct look before = {0}, now;
+    struct err e;
+    if (over_ns) {
+        if (look_take(target, &before, &e)) return fail(&e);
+        wait_ns(over_ns);
+    }
+    if (look_take(target, &now, &e)) {
+        look_done(&before);
+        return fail(&e);
+    }
+    int stuck = 0, quiet = 0;
+    for (int i = 0; i < now.list.count; i++) {
+        const struct signals_site *site = &now.list.sites[i];
+        const struct signals_site *then = signals_list_find(&before.list, site->name);
+        quiet += span_is(site->state, "quiet");
+        if (!(over_ns ? then && signals_site_stuck_between(then, site) : signals_site_stuck(site)))
+            continue;
+        stuck_print(site);
+        stuck++;
+    }
+    printf("%d signals: %d stuck, %d quiet\n", now.list.count, stuck, quiet);
+    look_done(&before);
+    look_done(&now);
+    return stuck ? EXIT_NO : EXIT_DONE;
+}
+
+/* ---- drill -------------------------------------------------------------------------------------
+ */
+
+/* What became of the first record of `site` since `before`; NULL: nothing within two seconds. */
+static const char *outcome_wait(const struct load_target *target, const struct signals_site *before)
+{
+    for (int i = 0; i < DRILL_LOOKS; i++) {
+        struct look now;
+        struct err e;
+        if (look_take(target, &now, &e)) return NULL;
+        const struct signals_site *site = signals_list_find(&now.list, before->name);
+        const char *outcome = !site || signals_site_settled(site) == signals_site_settled(before)
+                                  ? NULL
+                              : site->written > before->written       ? "written"
+                              : site->suppressed > before->suppressed ? "suppressed"
+                              : site->dropped > before->dropped       ? "dropped"
+                                                                      : "outranked";
+        look_done(&now);
+        if (outcome) return outcome;
+        wait_ns(DRILL_LOOK_MS * 1000000ull);
+    }
+    return NULL;
+}
+
+/* The problem document's `detail`, without the quotes; it has no escapes that matter to a reader.
+ */
+static void refusal_print(const char *body)
+{
+    const char *detail = strstr(body, "\"detail\":\"");
+    const char *end = detail ? strstr(detail + 10, "\",\"") : NULL;
+    if (end)
+        printf("not drilled: %.*s\n", (int)(end - detail - 10), detail + 10);
+    else
+        printf("not drilled\n");
+}
+
+/* EXIT_DONE: its line was written, or no request can fire it. */
+static int drill_site(const struct load_target *target, const struct load_target *signals,
+                      const struct signals_site *site)
+{
+    char json[128], *body;
+    int status;
+    struct err e;
+    snprintf(json, sizeof json, "{\"signal\":\"%.*s\"}", (int)site->name.len, site->name.data);
+    if (load_target_post(target, json, &status, &body, &e)) return fail(&e);
+    printf("%.*s: ", (int)site->name.len, site->name.data);
+    int code = EXIT_DONE;
+    if (status == 200) {
+        const char *outcome = outcome_wait(signals, site);
+        printf("%s\n", outcome ? outcome : "no outcome within 2 s");
+        code = outcome && !strcmp(outcome, "written") ? EXIT_DONE : EXIT_NO;
+    } else if (status == 400) {
+        refusal_print(body);
+    } else {
+        printf("the server answered %d\n", status);
+        code = EXIT_NO;
+    }
+    free(body);
+    return code;
+}
+
+static int drill(const struct load_target *signals)
+{
+    struct load_target target = *signals;
+    snprintf(target.path, sizeof target.path, "%s", DRILL_PATH);
+    struct look before;
+    struct err e;
+    if (look_take(signals, &before, &e)) return fail(&e);
+    int worst = EXIT_DONE;
+    for (int i = 0; i < before.list.count; i++) {
+        if (!span_is(before.list.sites[i].expected, "rare")) continue;
+        int code = drill_site(&target, signals, &before.list.sites[i]);
+        if (code > worst) worst = code;
+        if (code == EXIT_WRONG) break;
+    }
+    look_done(&before);
+    return worst;
+}
+
+int lab_signals(int argc, char **argv)
+{
+    const char *check_url = NULL, *drill_url = NULL, *value;
+    uint64_t over_ns = 0;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--help")) {
+            fputs(usage, stdout);
+            return EXIT_DONE;
+        }
+        if ((value = app_option(argc, argv, &i, "--check"))) {
+            check_url = value;
+        } else if ((value = app_option(argc, argv, &i, "--drill"))) {
+            drill_url = value;
+        } else if ((value = app_option(argc, argv, &i, "--over"))) {
+            if (!quantity_duration(value, &over_ns) || !over_ns)
+                return app_usage_error("signals", "--over takes a time like 30s, not", value);
+        } else {
+            return app_usage_error("signals", "does not know", argv[i]);
+        }
+    }
+    if (!check_url == !drill_url)
+        return app_usage_error("signals", "needs one of", "--check URL, --drill URL");
+    if (drill_url && over_ns) return app_usage_error("signals", "only --check has", "--over");
+
+    struct load_target target;
+    struct err e;
+    if (load_target_parse(check_url ? check_url : drill_url, "/v1/signals", &target, &e))
+        return fail(&e);
+    return check_url ? check(&target, over_ns) : drill(&target);
+}

@@ -1,0 +1,161 @@
+#include "lab/signals_check.h"
+
+#include "wire/json_read.h"
+
+enum { OPPORTUNITIES_MIN = 1000, FIRED_PERCENT = 99 };
+
+static void read_text(struct json_reader *r, struct span *out)
+{
+    if (json_peek(r) == JSON_STRING)
+        json_string(r, out);
+    else
+        json_fail(r, ERR_JSON_SYNTAX, "a string was expected");
+}
+
+static bool read_number(struct json_reader *r, struct json_number *out)
+{
+    if (json_peek(r) == JSON_NUMBER) return json_number(r, out);
+    json_fail(r, ERR_JSON_SYNTAX, "a number was expected");
+    return false;
+}
+
+static void read_count(struct json_reader *r, uint64_t *out)
+{
+    struct json_number number;
+    if (!read_number(r, &number)) return;
+    if (number.integral && number.integer >= 0)
+        *out = (uint64_t)number.integer;
+    else
+        json_fail(r, ERR_JSON_SYNTAX, "a count was expected");
+}
+
+static void read_rate(struct json_reader *r, double *out)
+{
+    struct json_number number;
+    if (read_number(r, &number)) *out = number.value;
+}
+
+static bool begin_object(struct json_reader *r)
+{
+    if (json_peek(r) == JSON_OBJECT) return json_object_begin(r);
+    json_fail(r, ERR_JSON_SYNTAX, "an object was expected");
+    return false;
+}
+
+static void read_cost(struct json_reader *r, struct signals_site *site)
+{
+    struct span key;
+    if (!begin_object(r)) return;
+    while (json_object_next(r, &key)) {
+        if (span_is(key, "records_per_second"))
+            read_rate(r, &site->records_per_s);
+        else if (span_is(key, "lines_per_second"))
+            read_rate(r, &site->lines_per_s);
+        else
+            json_skip(r);
+    }
+}
+
+static void read_site(struct json_reader *r, struct signals_site *site)
+{
+    const struct {
+        const char *name;
+        struct span *text;
+        uint64_t *count;
+    } members[] = {
+        {"name", &site->name, NULL},
+        {"state", &site->state, NULL},
+        {"expected", &site->expected, NULL},
+        {"fired", NULL, &site->fired},
+        {"opportunities", NULL, &site->opportunities},
+        {"written", NULL, &site->written},
+        {"dropped", NULL, &site->dropped},
+        {"suppressed", NULL, &site->suppressed},
+        {"outranked", NULL, &site->outranked},
+    };
+    enum { MEMBERS = sizeof members / sizeof *members };
+    *site = (struct signals_site){0};
+    struct span key;
+    if (!begin_object(r)) return;
+    while (json_object_next(r, &key)) {
+        int i = 0;
+        while (i < MEMBERS && !span_is(key, members[i].name)) i++;
+        if (i < MEMBERS && members[i].text)
+            read_text(r, members[i].text);
+        else if (i < MEMBERS)
+            read_count(r, members[i].count);
+        else if (span_is(key, "share"))
+            read_rate(r, &site->share);
+        else if (span_is(key, "cost"))
+            read_cost(r, site);
+        else
+            json_skip(r);
+    }
+    if (!r->error && (!site->name.len || !site->state.len || !site->expected.len))
+        json_fail(r, ERR_JSON_SYNTAX, "a signal lacks its name, state or expected");
+}
+
+static void read_sites(struct json_reader *r, struct signals_list *list)
+{
+    if (json_peek(r) != JSON_ARRAY) {
+        json_fail(r, ERR_JSON_SYNTAX, "an array was expected");
+        return;
+    }
+    json_array_begin(r);
+    while (json_array_next(r)) {
+        if (list->count == SIGNALS_CHECK_SITES_MAX)
+            json_fail(r, ERR_JSON_SYNTAX, "these are too many signals");
+        else
+            read_site(r, &list->sites[list->count++]);
+    }
+}
+
+enum err_code signals_list_read(struct span json, char *scratch, struct signals_list *out,
+                                struct err *e)
+{
+    struct json_reader r;
+    struct signals_list list = {0};
+    struct span key;
+    json_reader_init(&r, json, scratch, json.len);
+    if (begin_object(&r))
+        while (json_object_next(&r, &key)) {
+            if (span_is(key, "signals"))
+                read_sites(&r, &list);
+            else
+                json_skip(&r);
+        }
+    if (json_end(&r) && !list.count) json_fail(&r, ERR_JSON_SYNTAX, "there are no signals in it");
+    if (r.error) {
+        err_set(e, r.error, "%s", r.error_text);
+        e->offset = json_error_offset(&r);
+        return r.error;
+    }
+    *out = list;
+    return ERR_OK;
+}
+
+const struct signals_site *signals_list_find(const struct signals_list *list, struct span name)
+{
+    for (int i = 0; i < list->count; i++)
+        if (span_equal(list->sites[i].name, name)) return &list->sites[i];
+    return NULL;
+}
+
+static bool minds(const struct signals_site *site)
+{
+    return !span_is(site->expected, "per_request");
+}
+
+bool signals_site_stuck(const struct signals_site *site)
+{
+    return minds(site) && span_is(site->state, "constant");
+}
+
+bool signals_site_stuck_between(const struct signals_site *before, const struct signals_site *after)
+{
+    /* A server that was started in between counts from 0 again. */
+    if (after->opportunities < before->opportunities || after->fired < before->fired) return false;
+    uint64_t could = after->opportunities - before->opportunities;
+    return minds(after) && could >= OPPORTUNITIES_MIN &&
+           (after->fired - before->fired) * 100 >= could * FIRED_PERCENT;
+}
