@@ -126,7 +126,8 @@ static enum err_code signals_start(struct server *s, const struct server_config 
     const struct signals_config signals = {.writers = s->worker_count + WRITERS_BESIDE,
                                            .log = &plan->log,
                                            .program = config->program,
-                                           .commit = config->commit};
+                                           .commit = config->commit,
+                                           .all_posteriors = config->answer != NULL};
     enum err_code code = signals_open(&signals, &s->signals, e);
     if (code) return code;
     s->writer = signals_writer(s->signals, s->worker_count + WRITER_CONTROL);

@@ -6,6 +6,7 @@ struct maker {
     const struct plan *plan;
     struct signal_cells *cells;
     struct series_table *table;
+    bool all_posteriors;
 };
 
 void label_write(struct buf *b, const char *name, struct span value)
@@ -158,14 +159,14 @@ static void make_segment(struct maker *m, int variant, int segment)
     const struct plan *plan = m->plan;
     struct span v = variant_label(plan, variant), g = segment_label(plan, segment);
     const struct policy *policy = variant_policy(plan, variant);
-    bool reads = policy_reads_posteriors(policy);
+    bool reads = m->all_posteriors || policy_reads_posteriors(policy);
     uint32_t *decisions = cell_decision(m->cells, variant, segment);
     uint32_t *posteriors = cell_posteriors(m->cells, variant, segment);
     uint32_t *missing = cell_missing(m->cells, variant, segment);
     for (int a = 0; a < plan->actions.count; a++) {
         struct span name = plan->actions.actions[a].name;
         decisions[a] = RESOLVE(m, METRIC_DECISIONS, 0, v, g, name);
-        if (reads && action_in(policy->actions, a))
+        if (m->all_posteriors || (reads && action_in(policy->actions, a)))
             missing[a] = RESOLVE(m, METRIC_MISSING_POSTERIORS, 0, v, g, name, plan->version);
     }
     for (int s = 0; s < POSTERIORS_STATUS_COUNT; s++)
@@ -212,12 +213,13 @@ static struct signal_cells *cells_alloc(const struct plan *plan)
     return c;
 }
 
-struct signal_cells *cells_make(struct series_table *table, const struct plan *plan)
+struct signal_cells *cells_make(struct series_table *table, const struct plan *plan,
+                                bool all_posteriors)
 {
     _Static_assert(CELL_OVERFLOW == 0, "zeroed memory counts in the overflow cell");
     struct signal_cells *c = cells_alloc(plan);
     c->version = series_version_load(table, plan->version);
-    struct maker m = {plan, c, table};
+    struct maker m = {plan, c, table, all_posteriors};
     for (int v = 0; v < c->variants; v++) {
         make_variant(&m, v);
         for (int g = 0; g < c->segments; g++) make_segment(&m, v, g);

@@ -85,6 +85,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     memset(s, 0, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->writer_count = config->writers;
+    s->all_posteriors = config->all_posteriors;
     s->ring_bytes = config->ring_bytes ? config->ring_bytes : RING_BYTES;
     copy_name(s->program, config->program);
     copy_name(s->commit, config->commit);
@@ -141,7 +142,7 @@ struct signal_writer *signals_writer(struct signals *signals, int index)
 struct signal_cells *signals_adopt(struct signals *signals, const struct plan *plan)
 {
     pthread_mutex_lock(&signals->lock);
-    struct signal_cells *cells = cells_make(&signals->series, plan);
+    struct signal_cells *cells = cells_make(&signals->series, plan, signals->all_posteriors);
     copy_name(signals->version, plan->version);
     memcpy(signals->fingerprint, plan->fingerprint, sizeof signals->fingerprint);
     scribe_configure(&signals->scribe, &plan->log);

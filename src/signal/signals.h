@@ -27,6 +27,9 @@ struct signals_config {
     int writers;                 /* threads that tell: each worker, and each other one; 1 to 256 */
     const struct plan_log *log;  /* level, sink, budgets; not kept */
     struct span program, commit; /* for interlude_build_info; copied */
+    /* Posteriors are counted by variants and actions of which no policy reads any, too: for a
+     * caller that tells signal_decision something else than decide() would. */
+    bool all_posteriors;
     /* 0: the default. For tests. */
     size_t ring_bytes;          /* of each writer; a power of two, 256 KiB or more; 512 KiB */
     uint32_t cells_max;         /* of each writer; 65,536 */

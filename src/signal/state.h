@@ -17,6 +17,7 @@ struct signals {
 
     pthread_mutex_t lock; /* of all that follows */
     struct series_table series;
+    bool all_posteriors; /* see struct signals_config */
     char program[NAME_BYTES_MAX + 1], commit[NAME_BYTES_MAX + 1];
     char version[NAME_BYTES_MAX + 1], fingerprint[13]; /* of the plan adopted last; "": none yet */
 };
