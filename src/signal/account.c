@@ -70,7 +70,6 @@ static uint64_t opportunities(const struct signals *s, int site,
     case SITE_SIGNAL_CONSTANT:
         return s->scribe.watch.judged;
     case SITE_LOG_SUPPRESSED:
-    case SITE_LOG_LOST:
         return cell_load(&s->scribe.intervals);
     default:
         return accounts[site].fired;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -41,8 +42,10 @@ void scribe_configure(struct scribe *s, const struct plan_log *log)
         for (int i = 0; i < log->site_count; i++)
             if (span_equal(log->sites[i].name, signal_site_names()[site]))
                 budget = log->sites[i].budget;
+        /* Without a rate nothing is at once either; without a limit, everything. */
+        double burst = budget.rate > 0 ? budget.burst : 0;
         store_double(&s->rate[site], budget.rate);
-        store_double(&s->burst[site], budget.rate > 0 ? budget.burst : 0);
+        store_double(&s->burst[site], isinf(budget.rate) ? budget.rate : burst);
     }
     atomic_store_explicit(&s->level, (int)log->level, memory_order_relaxed);
 }

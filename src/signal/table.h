@@ -119,7 +119,8 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
       "line",                                                                                     \
       "a report interval")                                                                        \
     X(LOG_LOST, "log_lost", WARNING, NEVER, "sink_gone disk_full",                                \
-      "The sink takes lines again; so many could not be written meanwhile", "a report interval")  \
+      "The sink takes lines again; so many could not be written meanwhile",                       \
+      "a return of the sink after a loss")                                                        \
     X(LOG_REOPENED, "log_reopened", INFO, RARE, "path message",                                   \
       "The log file was opened anew; with a message: it could not be, and the old one is kept",   \
       "a reopening that was asked for")

@@ -127,6 +127,17 @@ static void a_closed_site_opens_as_its_bucket_fills(void **state)
     assert_true(all[SITE_SERVER_STOPPED].outcomes[OUTCOME_SUPPRESSED] > 500);
 }
 
+/* However many come at once, and whatever burst goes with it. */
+static void an_unlimited_rate_lets_everything_through(void **state)
+{
+    (void)state;
+    budget(SITE_SERVER_STOPPED, __builtin_inf(), 100);
+    bench_open(&bench, 1, 0);
+    fire(0, 3000);
+    file_wait(bench.path, "server_stopped", 3000);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 3000, 3000, 0, 0, 0, 0);
+}
+
 static void a_rate_of_nothing_lets_nothing_through(void **state)
 {
     (void)state;
@@ -408,6 +419,7 @@ int main(void)
         TEST(the_books_agree_with_the_file),
         TEST(over_budget_is_suppressed_and_told),
         TEST(a_closed_site_opens_as_its_bucket_fills),
+        TEST(an_unlimited_rate_lets_everything_through),
         TEST(a_rate_of_nothing_lets_nothing_through),
         TEST(below_the_level_is_suppressed_in_silence),
         TEST(a_plan_brings_its_level_and_budgets),
