@@ -68,14 +68,14 @@ def resident_kb(server):
 
 class Server:
     """`plan_text` None: the built-in plan. `stdout`: a file object instead of the log file.
-    `descriptors`: the hard limit of open files."""
+    `descriptors`: the hard limit of open files. `program`: beside the server's, if it is another."""
 
     def __init__(self, plan_text=None, args=(), stdout=None, descriptors=None, wait=True,
-                 close_stdout=False):
+                 close_stdout=False, program=None):
         self.directory = tempfile.mkdtemp(prefix="interlude-test-")
         self.log_path = os.path.join(self.directory, "log")
         self.plan_path = os.path.join(self.directory, "plan.yaml")
-        command = [BINARY, "serve"]
+        command = [os.path.join(os.path.dirname(BINARY), program) if program else BINARY, "serve"]
         if plan_text is not None:
             self.write_plan(plan_text)
             command += ["--config", self.plan_path]
