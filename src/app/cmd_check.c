@@ -14,7 +14,7 @@ int cmd_check(int argc, char **argv)
     free(file.memory);
     if (!plan) return EXIT_NO;
 
-    size_t cap = 4 * PLAN_BYTES_MAX;
+    size_t cap = PLAN_BYTES_MAX;
     char *memory = malloc(cap);
     INVARIANT(memory != NULL);
     struct buf b = buf_of(memory, cap);

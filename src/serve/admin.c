@@ -120,7 +120,7 @@ static void serve_metrics(struct admin *a, struct exchange *x)
 static void serve_plan(struct admin *a, struct exchange *x)
 {
     const struct plan *plan = a->served->plan;
-    size_t cap = 4 * PLAN_BYTES_MAX;
+    size_t cap = PLAN_BYTES_MAX;
     char *memory = malloc(cap);
     INVARIANT(memory != NULL);
     struct buf text = buf_of(memory, cap);
