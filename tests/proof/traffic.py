@@ -10,6 +10,10 @@ import time
 from lib.wire import Connection, get, request
 
 WORKERS = 2
+# What all connections of everything() that are open together can need of one size, should they be
+# one worker's: each of the four that do not read one for what they ask and one for the answer, each
+# of the four that are slow one, and one that grows two.
+BUFFERS = 4 * 2 + 4 + 2
 VARIANTS = ["control", "narrow", "random", "excluding", "prior", "stale", "used", "best", "small"]
 SESSION = {"elapsed_s": 1830, "tracks_played": 9, "seconds_since_last_break_end": 915,
            "breaks_in_session": 1, "ads_last_hour": 2, "ad_seconds_last_hour": 55, "ads_today": 3,
@@ -273,11 +277,11 @@ def everything(address, loops=1):
 
 
 def warm_buffers(address, received):
-    """Makes each worker hold, three times at once, a buffer of every size that a connection may
+    """Makes each worker hold, BUFFERS times at once, a buffer of every size that a connection may
     need. `received()`: how often the workers have received so far: a step is over when all have."""
     body = b'{"request_id":"warm","x":"' + b"y" * 65000 + b'"}'
     whole = request(body=body)
-    connections = [Connection(address) for _ in range(3 * WORKERS)]
+    connections = [Connection(address) for _ in range(BUFFERS * WORKERS)]
     begin = 0
     for end in 500, 2500, 15000, 40000, 63600, 64000, 64500, len(whole):
         for c in connections:
