@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from lib.server import Server, resident_kb, wait_for
+from lib.server import Server, is_sanitized, resident_kb, wait_for
 from lib.wire import Connection, request
 
 # The request of the README: its body has 494 bytes there.
@@ -20,12 +20,6 @@ BODY = {"request_id": "r-123", "segment_id": "core", "unit_id": "u-9f2", "sessio
         "posteriors": {"none": {"alpha": 20, "beta": 80}, "pod_1": {"alpha": 25, "beta": 75},
                        "pod_2": {"alpha": 30, "beta": 70}, "pod_3": {"alpha": 22, "beta": 78}}}
 REQUEST = request(body=BODY)
-
-
-def is_sanitized(server):
-    """Its memory is laid out over terabytes of addresses."""
-    with open("/proc/%d/statm" % server.process.pid) as f:
-        return int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") > 1 << 40
 
 
 class Memory(unittest.TestCase):

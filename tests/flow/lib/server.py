@@ -66,6 +66,12 @@ def resident_kb(server):
                 return int(line.split()[1])
 
 
+def is_sanitized(server):
+    """Its memory is laid out over terabytes of addresses."""
+    with open("/proc/%d/statm" % server.process.pid) as f:
+        return int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") > 1 << 40
+
+
 class Server:
     """`plan_text` None: the built-in plan. `stdout`: a file object instead of the log file.
     `descriptors`: the hard limit of open files. `program`: beside the server's, if it is another."""

@@ -1,0 +1,680 @@
+"""What the server says about itself, whatever becomes of those who listen: the books of the log
+agree with what was read to the record, nothing that a sink does hurts, and signals can be tried."""
+
+import collections
+import fcntl
+import http.server
+import json
+import os
+import pty
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from lib import server as server_module
+from lib.server import Server, free_port, is_sanitized, plan, resident_kb, wait_for
+from lib.wire import Connection, ask, get, post, request
+
+UNLIMITED = "budget: {rate: unlimited}"
+BETA = {"alpha": 2, "beta": 3}
+LONG = "r" * 128
+
+# Each kind of faulty request, and how often each site fires at one.
+FAULTS = [
+    ({"variant": "bayes"}, {"posteriors_absent": 1}),
+    ({"variant": "bayes", "posteriors": {"none": BETA, "strange" * 9: BETA, "alien" * 12: BETA}},
+     {"posteriors_unknown_action": 1, "posteriors_partial": 1}),
+    ({"variant": "bayes", "posteriors": {"none": BETA, "pod_1": {"alpha": -1, "beta": 1}},
+      "posteriors_as_of": "2020-01-01T00:00:00Z"},
+     {"posteriors_invalid": 1, "posteriors_stale": 1}),
+    ({"variant": "bayes", "posteriors": {"none": BETA, "pod_1": BETA},
+      "posteriors_as_of": "2020-01-01T00:00:00Z"}, {"posteriors_stale": 1}),
+    ({"variant": "nobody", "session": {"elapsed_s": "soon"}},
+     {"unknown_variant": 1, "session_invalid": 1}),
+]
+
+
+def body_of(fault, request_id=LONG):
+    return dict(fault, request_id=request_id, time="2026-11-30T08:00:00Z")
+
+
+def plan_text(log=UNLIMITED, version="t-1", server=""):
+    text = plan(version, log=log, server=server, more="guardrails: {grace_period: 1s}\n")
+    return text.replace("fallback: rules}", "fallback: rules, max_posterior_age: 1h}")
+
+
+class Told:
+    """One scrape."""
+
+    def __init__(self, server):
+        self.samples = collections.defaultdict(dict)
+        for line in get(server.operations, "/metrics").body.decode().split("\n"):
+            if line and line[0] != "#":
+                name, value = line.rsplit(" ", 1)
+                name, _, labels = name.partition("{")
+                values = tuple(re.findall(r'="([^"]*)"', labels))
+                self.samples[name][values] = float(value)
+
+    def fired(self, site):
+        return self.samples["interlude_signal_fired_total"][site,]
+
+    def outcome(self, site, outcome):
+        return self.samples["interlude_log_records_total"][site, outcome]
+
+    def queued(self, site=None):
+        queued = self.samples["interlude_log_queued_records"]
+        return queued[site,] if site else sum(queued.values())
+
+    def sites(self):
+        return [site for site, in self.samples["interlude_signal_fired_total"]]
+
+    def lost(self, reason):
+        return self.samples["interlude_log_lost_total"][reason,]
+
+
+def serve(case, text=None, stdout=None, close=(), workers=1):
+    """A server whose log is no file of the test's: so it is asked whether it is ready."""
+    listen, admin = free_port(), free_port()
+    args = ["--listen", "127.0.0.1:%d" % listen, "--admin", "127.0.0.1:%d" % admin,
+            "--workers", str(workers)]
+    server = Server(text or plan_text(), args=args, stdout=stdout, wait=False)
+    case.addCleanup(server.close)
+    server.decisions, server.operations = ("127.0.0.1", listen), ("127.0.0.1", admin)
+
+    def ready():
+        try:
+            return get(server.operations, "/readyz").status == 200
+        except OSError:
+            return False
+    wait_for(ready, 10, "/readyz")
+    return server
+
+
+def fire(server, count, fault=0):
+    with Connection(server.decisions) as c:
+        c.send(request(body=body_of(FAULTS[fault][0])) * count)
+        for _ in range(count):
+            assert c.answer().status == 200
+
+
+def settled(server, seconds=5.0):
+    """A scrape with nothing queued."""
+    def look():
+        told = Told(server)
+        return told if told.queued() == 0 else None
+    return wait_for(look, seconds, "an empty queue")
+
+
+class Load(threading.Thread):
+    """Faulty requests, pipelined, as fast as they are answered, until it is told to stop."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.address, self.rounds, self.ending = address, 0, threading.Event()
+        self.bytes = b"".join(request(body=body_of(fault)) for fault, _ in FAULTS) * 8
+        self.fault = None
+        self.start()
+
+    def run(self):
+        try:
+            with socket.create_connection(self.address, 10) as s:
+                while not self.ending.is_set():
+                    s.sendall(self.bytes)
+                    answers, tail = 0, b""
+                    while answers < 8 * len(FAULTS):
+                        got = s.recv(1 << 18)
+                        assert got, "the connection ended"
+                        answers += (tail + got).count(b"HTTP/1.1 200")
+                        tail = got[-11:]
+                    self.rounds += 8
+        except (OSError, AssertionError) as e:
+            self.fault = e
+
+    def stop(self):
+        self.ending.set()
+        self.join()
+        if self.fault:
+            raise self.fault
+        return self.rounds
+
+
+class Collector:
+    """The reader of a FIFO, who may stand still, go, and come back."""
+
+    def __init__(self, path):
+        self.path, self.text = path, bytearray()
+        self.fd = None
+        self.open()
+
+    def open(self):
+        self.fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, 16384)
+
+    def close(self):
+        os.close(self.fd)
+        self.fd = None
+
+    def read(self, seconds):
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                self.text += os.read(self.fd, 65536)
+            except BlockingIOError:
+                pass
+            if time.monotonic() >= end:
+                return
+            time.sleep(0.001)
+
+    def lines(self):
+        """By event. Every line is whole."""
+        assert not self.text or self.text.endswith(b"\n"), self.text[-100:]
+        return collections.Counter(json.loads(line)["event"]
+                                   for line in self.text.decode().split("\n") if line)
+
+
+class Books(unittest.TestCase):
+    def balance(self, told, workers, before):
+        for site in told.sites():
+            fired, queued = told.fired(site), told.queued(site)
+            outcomes = sum(told.outcome(site, o)
+                           for o in ("written", "dropped", "suppressed", "outranked"))
+            self.assertEqual(fired, outcomes + queued, site)
+            self.assertGreaterEqual(queued, 0, site)
+            # A record of these takes 200 bytes and more; the outbox holds 1,024 lines.
+            self.assertLessEqual(queued, workers * (512 * 1024 // 200) + 1024, site)
+            self.assertLessEqual(fired, told.samples["interlude_signal_opportunities_total"][site,])
+            if before:
+                self.assertGreaterEqual(fired, before.fired(site), site)
+        return told
+
+    def chaos(self, workers, seed, seconds=2.2):
+        directory = tempfile.mkdtemp(prefix="interlude-test-")
+        self.addCleanup(shutil.rmtree, directory)
+        fifo = os.path.join(directory, "log")
+        os.mkfifo(fifo)
+        log = "sink: {file: %s}, %s, sites: {unknown_variant: {rate: 50, burst: 10}}" % (
+            fifo, UNLIMITED)
+        collector = Collector(fifo)
+        self.addCleanup(lambda: collector.fd is None or collector.close())
+        server = serve(self, plan_text(log), workers=workers)
+        loads = [Load(server.decisions) for _ in range(workers + 1)]
+        chance, told, gone = random.Random(seed), None, 0
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            what = chance.choice(["read", "read", "stall", "kill"])
+            length = chance.uniform(0.01, 0.3)
+            if what == "read":
+                collector.read(length)
+            elif what == "stall":
+                time.sleep(1.5 * length)
+            else:
+                collector.close()
+                time.sleep(length)
+                told = self.balance(Told(server), workers, told)
+                collector.open()
+                gone += 1
+            told = self.balance(Told(server), workers, told)
+        rounds = sum(load.stop() for load in loads)
+
+        def at_rest():
+            """Nothing is queued, and nothing more was written while the rest was read."""
+            first = Told(server)
+            collector.read(0.02)
+            second = Told(server)
+            same = first.samples["interlude_log_records_total"] == \
+                second.samples["interlude_log_records_total"]
+            return second if same and second.queued() == 0 else None
+        told = wait_for(at_rest, 10, "an end of what is queued")
+        self.balance(told, workers, None)
+
+        lines = collector.lines()
+        for site in told.sites():
+            self.assertEqual(lines[site], told.outcome(site, "written"), site)
+        expected = collections.Counter()
+        for _, fires in FAULTS:
+            for site, n in fires.items():
+                expected[site] += n * rounds
+        for site, n in expected.items():
+            self.assertEqual(told.fired(site), n, site)
+        self.assertEqual(told.outcome("posteriors_partial", "outranked"), rounds)
+        self.assertEqual(told.outcome("posteriors_stale", "outranked"), rounds)
+        self.assertGreater(told.outcome("unknown_variant", "suppressed"), 0)
+        dropped = sum(told.outcome(site, "dropped") for site in told.sites())
+        self.assertEqual(dropped, sum(told.samples["interlude_log_lost_total"].values()))
+        if gone:
+            self.assertGreater(told.lost("sink_gone"), 0)
+        print("# %d workers: %d requests, %d lines read, %d dropped, the reader went %d times"
+              % (workers, rounds * len(FAULTS), sum(lines.values()), dropped, gone))
+
+    def test_one_worker(self):
+        self.chaos(1, seed=1)
+
+    def test_two_workers(self):
+        self.chaos(2, seed=2)
+
+    def test_four_workers(self):
+        self.chaos(4, seed=4)
+
+
+class Sinks(unittest.TestCase):
+    def directory(self):
+        path = tempfile.mkdtemp(prefix="interlude-test-")
+        self.addCleanup(shutil.rmtree, path)
+        return path
+
+    def test_a_full_device(self):
+        with open("/dev/full", "wb") as full:
+            server = serve(self, stdout=full)
+            fire(server, 20)
+            told = settled(server)
+        self.assertEqual(told.outcome("posteriors_absent", "dropped"), 20)
+        self.assertEqual(told.lost("disk_full"),
+                         sum(told.outcome(site, "dropped") for site in told.sites()))
+
+    def test_a_small_disk(self):
+        """A line may be cut where the disk is full; those after it are whole."""
+        directory = self.directory()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", directory],
+                                 capture_output=True, text=True)
+        if mounted.returncode:
+            self.skipTest("no tmpfs may be mounted here: " + mounted.stderr.strip())
+        self.addCleanup(subprocess.run, ["umount", "-l", directory])
+        filler, log = os.path.join(directory, "filler"), os.path.join(directory, "log")
+        with open(filler, "wb") as f:
+            f.write(b"x" * 40000)
+        server = serve(self, plan_text("sink: {file: %s}, %s" % (log, UNLIMITED)))
+        for _ in range(20):
+            fire(server, 20)
+        told = settled(server)
+        written, dropped = (told.outcome("posteriors_absent", o) for o in ("written", "dropped"))
+        self.assertEqual(written + dropped, 400)
+        self.assertGreater(written, 10)
+        self.assertGreater(dropped, 10)
+        os.unlink(filler)
+        fire(server, 5)
+        told = settled(server)
+        wait_for(lambda: Told(server).outcome("log_lost", "written"), what="log_lost")
+        told, events, cut = settled(server), collections.Counter(), 0
+        with open(log, encoding="utf-8") as f:
+            for line in f:
+                try:
+                    events[json.loads(line)["event"]] += 1
+                except ValueError:
+                    cut += 1
+        self.assertLessEqual(cut, 1)
+        for site in told.sites():
+            self.assertEqual(events[site], told.outcome(site, "written"), site)
+        self.assertEqual(events["posteriors_absent"], written + 5)
+
+    def test_rotation(self):
+        log = os.path.join(self.directory(), "log")
+        server = serve(self, plan_text("sink: {file: %s}, %s" % (log, UNLIMITED)))
+        fire(server, 3)
+        settled(server)
+        os.rename(log, log + ".1")
+        fire(server, 4)  # still into the old one
+        settled(server)
+        server.signal(signal.SIGUSR1)
+        wait_for(lambda: os.path.exists(log), what="a new log")
+        fire(server, 5)
+        settled(server)
+
+        def absent(path):
+            with open(path, encoding="utf-8") as f:
+                return sum(json.loads(line)["event"] == "posteriors_absent" for line in f)
+        self.assertEqual((absent(log + ".1"), absent(log)), (7, 5))
+
+    def test_somebody_elses_nonblocking_mode(self):
+        """The mode belongs to everybody who shares the description: it is neither an error nor ours
+        to change."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, writer)
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 8192)
+        server = serve(self, stdout=writer)
+        self.assertTrue(os.get_blocking(writer))
+        os.set_blocking(writer, False)
+        fire(server, 200)
+        time.sleep(0.2)
+        self.assertEqual(Told(server).outcome("posteriors_absent", "dropped"), 0)
+        self.assertGreater(Told(server).queued(), 0)
+        os.set_blocking(reader, False)
+        text = bytearray()
+
+        def drained():
+            try:
+                text.extend(os.read(reader, 65536))
+            except BlockingIOError:
+                pass
+            return Told(server).queued() == 0
+        wait_for(drained, what="everything read")
+        try:
+            text.extend(os.read(reader, 65536))
+        except BlockingIOError:
+            pass
+        lines = [json.loads(line) for line in text.decode().split("\n") if line]
+        self.assertEqual(sum(x["event"] == "posteriors_absent" for x in lines), 200)
+        self.assertFalse(os.get_blocking(writer))
+
+    def test_closed_descriptors(self):
+        """No socket becomes one of 0, 1 and 2, into which somebody may write."""
+        listen, admin = free_port(), free_port()
+        server = Server(plan_text(), wait=False, close_stdout=True, args=[
+            "--listen", "127.0.0.1:%d" % listen, "--admin", "127.0.0.1:%d" % admin])
+        self.addCleanup(server.close)
+        wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", admin)) == 0, 10, "its port")
+        self.assertEqual(os.readlink("/proc/%d/fd/1" % server.process.pid), "/dev/null")
+        # All three: by a shell, because this test needs its own.
+        listen, admin = free_port(), free_port()
+        process = subprocess.Popen(
+            ["sh", "-c", 'exec "$0" serve --listen 127.0.0.1:%d --admin 127.0.0.1:%d '
+             "0<&- 1>&- 2>&-" % (listen, admin), server_module.BINARY])
+        try:
+            wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", listen)) == 0, 10, "its port")
+            for fd in 0, 1, 2:
+                self.assertEqual(os.readlink("/proc/%d/fd/%d" % (process.pid, fd)), "/dev/null")
+            self.assertEqual(get(("127.0.0.1", admin), "/readyz").status, 200)
+        finally:
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(10), 0)
+
+    def test_a_blocked_write_delays_no_exit(self):
+        """A terminal that nobody reads says that it has room, and then lets the writer wait."""
+        master, terminal = pty.openpty()
+        self.addCleanup(os.close, master)
+        server = serve(self, stdout=terminal)
+        os.close(terminal)
+        turned = []
+
+        def stuck():
+            fire(server, 50)
+            turned.append(Told(server).outcome("posteriors_absent", "written"))
+            return turned[-4:] == [turned[-1]] * 4
+        wait_for(stuck, 5, "a scribe that is blocked")
+        fire(server, 100)
+        begun = time.monotonic()
+        server.signal(signal.SIGINT)
+        self.assertEqual(server.wait_exit(), 0)
+        self.assertLess(time.monotonic() - begun, 6)  # 1 s for the log, and room for a busy machine
+
+    def test_reloads_with_the_reader_stopped(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        server = serve(self, stdout=writer, workers=2)
+        os.close(writer)
+        fire(server, 4000)  # more than pipe and ring hold
+
+        def reload(first, last):
+            with Connection(server.operations) as c:
+                for i in range(first, last):
+                    server.write_plan(plan_text(version="t-%d" % i))
+                    c.send(request("/v1/reload", {}))
+                    answer = c.answer()
+                    self.assertEqual((answer.status, answer.json()["changed"]), (200, True))
+                    if i % 50 == 0:
+                        fire(server, 50)
+        reload(2, 252)
+        before = resident_kb(server)
+        reload(252, 1252)
+        grown = resident_kb(server) - before
+        if not is_sanitized(server):
+            self.assertLessEqual(grown, 512)
+        told = Told(server)
+        self.assertGreater(told.lost("ring_full"), 0)
+        self.assertGreater(told.queued(), 1000)
+        versions = {v for *_, v in told.samples["interlude_missing_posteriors_total"]}
+        self.assertEqual(versions, {"t-%d" % i for i in range(1248, 1252)})
+
+
+class Rest(unittest.TestCase):
+    def switches(self, server):
+        """How often its threads went to sleep of their own will."""
+        total = 0
+        for thread in os.listdir("/proc/%d/task" % server.process.pid):
+            with open("/proc/%d/task/%s/status" % (server.process.pid, thread)) as f:
+                total += int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", f.read(), re.M)[1])
+        return total
+
+    def test_an_idle_server_sleeps(self):
+        with Server(plan_text(), args=["--workers", "2"]) as server:
+            if is_sanitized(server):
+                self.skipTest("a sanitizer has a thread of its own")
+            fire(server, 10)
+            time.sleep(0.3)
+            begun, before = time.monotonic(), self.switches(server)
+            time.sleep(1.5)
+            woken = self.switches(server) - before
+            rate = woken / (time.monotonic() - begun)
+        print("# %.1f wake-ups a second" % rate)
+        self.assertLessEqual(rate, 20)
+        self.assertGreater(rate, 5)  # or nothing was measured
+
+    def test_a_record_is_soon_out(self):
+        """Within 100 ms; on a machine that is busy with other things, nearly always."""
+        with Server(plan_text()) as server:
+            late = 0
+            for i in range(12):
+                time.sleep(0.013 * i)  # at another moment of the scribe's turn each time
+                begun = time.monotonic()
+                fire(server, 1)
+                server.wait_log("posteriors_absent", count=i + 1)
+                late += time.monotonic() - begun > 0.1
+        self.assertLessEqual(late, 3)
+
+
+class Metrics(unittest.TestCase):
+    OPENMETRICS = [("Accept", "application/openmetrics-text; version=1.0.0")]
+
+    def test_others_read_them(self):
+        server = serve(self, plan_text("%s, sites: {unknown_variant: {rate: 0}}" % UNLIMITED))
+        for fault in range(len(FAULTS)):
+            fire(server, 3, fault)
+        server.write_plan("nonsense")
+        self.assertEqual(post(server.operations, "/v1/reload", {}).status, 422)
+        ask(server.decisions, request("/nothing", {}))
+        told = settled(server)
+        self.assertEqual(told.outcome("unknown_variant", "suppressed"), 3)
+        text = get(server.operations, "/metrics").body
+        strict = get(server.operations, "/metrics", self.OPENMETRICS).body.decode()
+        asked = 0
+        if shutil.which("promtool"):
+            run = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, b"", b""))
+            asked += 1
+        try:
+            from prometheus_client.openmetrics import parser
+        except ImportError:
+            pass
+        else:
+            families = {f.name: f for f in parser.text_string_to_metric_families(strict)}
+            self.assertIn("interlude_signal_state", families)
+            asked += 1
+        if not asked:
+            self.skipTest("neither promtool nor prometheus_client is installed")
+
+    def test_each_site_is_in_one_state(self):
+        server = serve(self)
+        states = Told(server).samples["interlude_signal_state"]
+        for site in {site for site, _ in states}:
+            self.assertEqual({s: states[site, s] for s in ("constant", "quiet", "normal")},
+                             {"constant": 0, "quiet": 0, "normal": 1})
+
+    def test_scraped_ten_times_a_second(self):
+        server = serve(self, workers=2)
+        before = Told(server)
+        load = Load(server.decisions)
+        for _ in range(15):
+            time.sleep(0.1)
+            told = Told(server)
+            for name in before.samples:
+                if name.endswith("_total"):
+                    for labels, value in before.samples[name].items():
+                        self.assertGreaterEqual(told.samples[name][labels], value, name)
+            before = told
+        rounds = load.stop()
+
+        def counted():
+            told = Told(server)
+            return sum(told.samples["interlude_decisions_total"].values()) == rounds * len(FAULTS)
+        wait_for(counted, what="every decision counted")
+
+
+def lab(*args):
+    program = os.path.join(os.path.dirname(server_module.BINARY), "interlude-lab")
+    return subprocess.run([program, "signals", *args], capture_output=True, text=True, timeout=60)
+
+
+class Drill(unittest.TestCase):
+    REQUESTS = ["posteriors_partial", "posteriors_stale", "posteriors_absent",
+                "posteriors_unknown_action", "posteriors_invalid", "session_invalid",
+                "unknown_variant"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(plan_text())
+        cls.url = "http://%s:%d" % cls.server.operations
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def others(self):
+        """Every sample that is not of the signals, the log, or the process."""
+        return {name: values for name, values in Told(self.server).samples.items()
+                if not name.startswith(("interlude_signal_", "interlude_log_", "process_",
+                                        "interlude_loop_lag"))}
+
+    def test_it_fires_and_counts_nowhere_else(self):
+        before = self.others()
+        for name in self.REQUESTS:
+            with self.subTest(name):
+                told, lines = Told(self.server), len(self.server.log(name))
+                answer = post(self.server.operations, "/v1/drill", {"signal": name})
+                self.assertEqual(answer.status, 200)
+                self.assertEqual(answer.json()["signal"], name)
+                line = self.server.wait_log(name, count=lines + 1)
+                self.assertIs(line["drill"], True)
+                self.assertEqual(line["request_id"], answer.json()["answer"]["request_id"])
+                self.assertEqual(Told(self.server).fired(name), told.fired(name) + 1)
+        self.assertEqual(self.others(), before)
+
+    def test_what_is_made_up_is_told(self):
+        """The request that a drill tells fires on the decision port too; and there it is none."""
+        told = post(self.server.operations, "/v1/drill", {"signal": "posteriors_invalid"}).json()
+        answer = post(self.server.decisions, "/v1/decide",
+                      dict(told["request"], drill=True, request_id="not-a-drill"))
+        self.assertEqual((answer.status, answer.json()["posteriors"]), (200, "invalid"))
+
+        def line():
+            return [x for x in self.server.log("posteriors_invalid")
+                    if x["request_id"] == "not-a-drill"]
+        self.assertNotIn("drill", wait_for(line)[0])
+
+    def test_refusals(self):
+        rows = [
+            ("a typo", {"signal": "posteriors_partail"}, "posteriors_partial"),
+            ("no such", {"signal": "gremlins"}, "/v1/signals"),
+            ("none", {}, "name one"),
+            ("not a request's", {"signal": "server_started"}, "no request can fire"),
+        ]
+        for name, body, says in rows:
+            with self.subTest(name):
+                a = post(self.server.operations, "/v1/drill", body)
+                self.assertEqual((a.status, a.code), (400, "field_range"))
+                self.assertIn(says, a.json()["detail"])
+                self.assertEqual(a.json()["pointer"], "/signal")
+        self.assertEqual(post(self.server.operations, "/v1/drill", b"{").code, "json_syntax")
+        self.assertEqual(post(self.server.operations, "/v1/drill", {"signal": "unknown_variant"},
+                              host="elsewhere.example").status, 403)
+        self.assertEqual(get(self.server.operations, "/v1/drill").status, 405)
+        self.assertEqual(post(self.server.decisions, "/v1/drill", {}).status, 404)
+
+    def test_the_lab_drills_all(self):
+        run = lab("--drill", self.url)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        for name in self.REQUESTS:
+            self.assertIn(name + ": written\n", run.stdout)
+        self.assertIn("server_started: not drilled: no request can fire", run.stdout)
+
+    def test_a_line_that_is_not_written_is_told(self):
+        with Server(plan_text("%s, sites: {unknown_variant: {rate: 0}}" % UNLIMITED)) as server:
+            run = lab("--drill", "http://%s:%d" % server.operations)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("unknown_variant: suppressed\n", run.stdout)
+
+
+class Check(unittest.TestCase):
+    """interlude-lab signals --check."""
+
+    def answering(self, body, status=200):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        return "http://127.0.0.1:%d" % server.server_port
+
+    def test_verdicts(self):
+        rows = [
+            ("constant, declared rare", [("a", "constant", "rare"), ("b", "normal", "rare")], 1),
+            ("constant, declared never", [("a", "constant", "never")], 1),
+            ("constant, as declared", [("a", "constant", "per_request")], 0),
+            ("normal and quiet", [("a", "normal", "rare"), ("b", "quiet", "never")], 0),
+        ]
+        for name, signals, code in rows:
+            with self.subTest(name):
+                told = {"signals": [{"name": n, "state": s, "expected": e, "share": 0.995}
+                                    for n, s, e in signals]}
+                run = lab("--check", self.answering(json.dumps(told)))
+                self.assertEqual(run.returncode, code, run.stderr)
+                self.assertEqual("a is stuck: declared" in run.stdout, code == 1)
+                self.assertNotIn("b is stuck", run.stdout)
+
+    def test_what_is_no_server(self):
+        for name, url in (("nobody", "http://127.0.0.1:%d" % free_port()),
+                          ("no signals", self.answering("{}")),
+                          ("no JSON", self.answering("<html>")),
+                          ("an error", self.answering("{}", 500)),
+                          ("not on this machine", "http://192.0.2.1:7071")):
+            with self.subTest(name):
+                run = lab("--check", url)
+                self.assertEqual((run.returncode, run.stdout), (2, ""))
+                self.assertTrue(run.stderr.startswith("interlude-lab signals: "), run.stderr)
+        for args in ([], ["--check"], ["--check", "http://127.0.0.1:1", "--drill", "x"],
+                     ["--check", "http://127.0.0.1:1", "--over", "soon"]):
+            self.assertEqual(lab(*args).returncode, 2)
+
+    def test_a_real_server(self):
+        server = serve(self)
+        url = "http://%s:%d" % server.operations
+        run = lab("--check", url)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("0 stuck", run.stdout)
+        absent = threading.Thread(target=lambda: [fire(server, 200) for _ in range(12)])
+        timer = threading.Timer(0.3, absent.start)
+        timer.start()
+        run = lab("--check", url, "--over", "2s")
+        timer.join()
+        absent.join()
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("posteriors_absent is stuck: declared rare", run.stdout)
+        # The worst comes first.
+        listed = get(server.operations, "/v1/signals").json()["signals"]
+        self.assertEqual(listed[0]["name"], "posteriors_absent")
+        self.assertGreater(listed[0]["cost"]["records_per_second"], 0)
