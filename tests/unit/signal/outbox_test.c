@@ -90,6 +90,7 @@ static void a_stopped_reader_is_waited_for(void **state)
             have += (size_t)n;
             char *line = text, *end;
             while ((end = memchr(line, '\n', have - (size_t)(line - text)))) {
+                *end = 0; /* for atoi */
                 assert_int_equal(atoi(line), read_lines);
                 assert_int_equal(end + 1 - line, 40 + read_lines * 7 % 900);
                 read_lines++;
