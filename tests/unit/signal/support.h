@@ -128,9 +128,11 @@ static inline char *file_text(const char *path)
 {
     FILE *f = fopen(path, "re");
     assert_non_null(f);
-    size_t cap = 1 << 22;
+    size_t cap = 1 << 24;
     char *text = malloc(cap);
+    assert_non_null(text);
     size_t n = fread(text, 1, cap - 1, f);
+    assert_true(n < cap - 1); /* or the file is longer than what is looked at */
     text[n] = '\0';
     fclose(f);
     return text;
