@@ -90,8 +90,9 @@ static int fewest(struct door *door)
     return best;
 }
 
-/* Watched first, handed over second: so a loop that closes a connection closes one that nobody is
- * about to watch. An event in between is ignored, and comes again. */
+/* Known to the epoll first, handed over second, watched third. So a loop that closes a connection
+ * closes one that nobody is about to add; what comes in between wakes nobody for nothing; and where
+ * the loop has closed it already, there is nothing left to be watched. */
 static void hand_over(struct acceptor *a, struct door *door, int fd)
 {
     int which = fewest(door);
@@ -100,7 +101,7 @@ static void hand_over(struct acceptor *a, struct door *door, int fd)
     struct conn *c = &a->conns[slot];
     c->fd = fd;
     c->slot = slot;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+    struct epoll_event event = {.events = 0, .data.ptr = c};
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
         close(fd);
         door->free[door->free_count++] = slot;
@@ -108,6 +109,8 @@ static void hand_over(struct acceptor *a, struct door *door, int fd)
     }
     door->open[which]++;
     handoff_put(&loop->arrived, slot);
+    event.events = EPOLLIN;
+    epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
     if (door->config.counted) signal_count(a->writer, COUNTER_CONNECTIONS_ACCEPTED);
 }
 
