@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from benches import allocs, decide, memory, nginx, python, start, syscalls  # noqa: E402
+from benches import allocs, decide, memory, nginx, python, start, story, syscalls  # noqa: E402
 from lib.process import BenchError, Scope  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.targets import ROOT, Bench  # noqa: E402
@@ -22,6 +22,7 @@ BENCHES = {
     "decide": decide,
     "memory": memory,
     "start": start,
+    "story": story,
     "syscalls": syscalls,
     "allocs": allocs,
 }
