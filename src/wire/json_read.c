@@ -62,11 +62,24 @@ size_t json_error_offset(const struct json_reader *r)
     return r->error ? (size_t)(r->error_at - r->begin) : 0;
 }
 
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Longer runs: the line break and indentation between two members. */
+static __attribute__((noinline)) const char *long_space_end(const char *at, const char *end)
+{
+    while (at < end && is_space(*at)) at = json_blank_end(at + 1, end);
+    return at;
+}
+
+/* By far the most often there is no white space, and then one blank. */
 static inline const char *space_end(const char *at, const char *end)
 {
-    if (at < end && (unsigned char)*at > ' ') return at; /* by far the most */
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
-    return at;
+    if (at < end && (unsigned char)*at > ' ') return at;
+    if (end - at >= 2 && *at == ' ' && (unsigned char)at[1] > ' ') return at + 1;
+    return long_space_end(at, end);
 }
 
 enum json_type json_peek(struct json_reader *r)
