@@ -46,6 +46,15 @@ static void load_rule(struct load *l, const struct yaml_tree *node, const struct
     *rule = reading.rule;
 }
 
+/* Always holds: has no condition, or one that reads nothing and is true. */
+static bool rule_is_certain(const struct yaml_tree *node, const struct policy_rule *rule)
+{
+    static const struct attributes nothing;
+    if (node->kind != TREE_MAPPING) return false;
+    if (!yaml_tree_find(node, SPAN("when"))) return true;
+    return rule->when && !rule_reads(rule->when) && rule_eval(rule->when, &nothing) == RULE_TRUE;
+}
+
 void load_rules(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
 {
     (void)key;
@@ -67,9 +76,9 @@ void load_rules(struct load *l, const struct yaml_tree *node, const struct key *
     for (const struct yaml_tree *child = node->first; child; child = child->next, i++) {
         load_rule(l, child, policy, &rules[i]);
         if (always)
-            load_error(l, child->place, "can never match: the rule in line %u has no `when`",
+            load_error(l, child->place, "can never match: the rule in line %u always does",
                        always->place.line);
-        else if (child->kind == TREE_MAPPING && !yaml_tree_find(child, SPAN("when")))
+        else if (rule_is_certain(child, &rules[i]))
             always = child;
     }
     policy->rules = rules;

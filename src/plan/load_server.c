@@ -13,7 +13,7 @@ static key_read load_address, load_workers, load_per_address_max, load_data, loa
 static const struct key server_keys[] = {
     {"listen", load_address, FIELD(listen)},
     {"admin", load_address, FIELD(admin)},
-    {"workers", load_workers, FIELD(workers), 1, 256},
+    {"workers", load_workers, FIELD(workers), 1, 240},
     {"connections_max", load_key_int, FIELD(connections_max), 1, 1000000},
     {"per_address_max", load_per_address_max, FIELD(per_address_max), 0, 1000000},
     {"drain", load_key_duration, FIELD(drain_ms), 0, 60 * MINUTE_MS},

@@ -33,7 +33,7 @@ enum op {
     OP_NOT,
     OP_HAS,           /* slot a */
     OP_FLAG,          /* slot a, a bool */
-    OP_FLAG_OR_FALSE, /* the same; absent is false */
+    OP_FLAG_OR_FALSE, /* the same; unknown is false */
 
     /* Slot a against the constant. The common condition is nothing but these. */
     OP_SLOT_INT,

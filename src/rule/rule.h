@@ -43,11 +43,11 @@ uint64_t rule_reads(const struct rule *rule);
 /* The slots that are read at a place where nothing guards them: a value is needed. A slot that is
  * in rule_reads() alone is only ever asked for by has(), or read where has() settles the answer
  * without it: `has(x) && x > 3`, `!has(x) || x > 3`, and since `&&` and `||` absorb errors on
- * either side, `x > 3 && has(x)` too. Where every slot of rule_needs() is known, and child_directed
- * is not invalid, a condition never ends in an error.
+ * either side, `x > 3 && has(x)` too. Where every slot of rule_needs() is known, a condition never
+ * ends in an error.
  *
- * `child_directed` is never in here: absent, it reads as false (has() still tells whether it was
- * sent). Invalid, it is an error like any other. */
+ * `child_directed` is never in here: absent or invalid, it reads as false (has() still tells
+ * whether a value of its type was sent). */
 uint64_t rule_needs(const struct rule *rule);
 
 #endif

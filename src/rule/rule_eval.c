@@ -80,8 +80,7 @@ static __attribute__((noinline)) enum truth relate(const struct instruction *at,
 
 static enum truth flag_or_false(const struct attributes *values, int slot)
 {
-    if (attribute_known(values, slot)) return truth_of(values->values[slot].b);
-    return values->invalid >> slot & 1 ? TRUTH_ERROR : TRUTH_FALSE;
+    return truth_of(attribute_known(values, slot) && values->values[slot].b);
 }
 
 /* Register a = slot b. Returns whether it is known. */

@@ -266,12 +266,12 @@ static const struct {
     {"level < 3", "level=?", E},
     {"has(level) && level < 3", "level=?", F},
 
-    /* child_directed reads as false where it is absent, and only there */
+    /* child_directed reads as false where it is absent or invalid */
     {"child_directed", "", F},
     {"!child_directed", "", T},
     {"child_directed", "child_directed=true", T},
     {"child_directed", "child_directed=false", F},
-    {"child_directed", "child_directed=?", E},
+    {"child_directed", "child_directed=?", F},
     {"session.child_directed == false", "", T},
     {"child_directed in [true]", "", F},
     {"child_directed == vip", "vip=false", T},
