@@ -127,7 +127,8 @@ $(B)/examples/%: examples/%.c include/interlude.h $(B)/libinterlude.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g $(OPT) $(WARN) $(SANF) -Iinclude -o $@ $< $(B)/libinterlude.a $(LIBS)
 
-$(B)/libinterlude.pc: libinterlude.pc.in VERSION
+# Written anew each time: PREFIX may be another one.
+$(B)/libinterlude.pc: libinterlude.pc.in VERSION .FORCE
 	@mkdir -p $(@D)
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< > $@
 

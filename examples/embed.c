@@ -1,6 +1,8 @@
 /* embed: decide in your own process, without a server.
  *
- *   cc embed.c $(pkg-config --cflags --libs --static libinterlude) -o embed && ./embed
+ *   cc embed.c $(pkg-config --cflags --libs libinterlude) -o embed && ./embed
+ *
+ * after `make install`, and `ldconfig` as root, so that the loader finds the library.
  */
 #include <interlude.h>
 
@@ -15,7 +17,7 @@ int main(void)
     size_t count;
     struct interlude_plan *plan = interlude_plan_load(yaml, strlen(yaml), errors, 8, &count);
     if (!plan) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count && i < 8; i++)
             fprintf(stderr, "%u:%u: %s\n", errors[i].line, errors[i].column, errors[i].text);
         return 2;
     }

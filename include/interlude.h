@@ -5,7 +5,7 @@
  * opens no file, starts no thread, reads no clock, writes no log and keeps no global.
  *
  *   struct interlude_plan *plan = interlude_plan_load(yaml, yaml_len, errors, 8, &count);
- *   interlude_decide(plan, request, len, now_us, work, sizeof work, &decision, &error);
+ *   interlude_decide(plan, request, len, now_us, work, work_bytes, &decision, &error);
  *
  * Threads: a plan is immutable; any number of threads may decide with it at once, each with its own
  * `work`. Memory: only interlude_plan_load allocates; interlude_plan_free gives it back.
@@ -37,9 +37,9 @@ struct interlude_error {
     char text[256];        /* one line that a person can act on */
 };
 
-/* Compiles a plan. On failure returns NULL and fills errors[0 .. *error_count), at most
- * `errors_max`, in the order of the text. `errors` may be NULL where errors_max is 0. The text is
- * not kept. */
+/* Compiles a plan. On failure returns NULL and fills the first `errors_max` of `errors`, in the
+ * order of the text; *error_count is the number of all errors, which may be more. `errors` may be
+ * NULL where errors_max is 0, and `error_count` may be NULL. The text is not kept. */
 INTERLUDE_API struct interlude_plan *interlude_plan_load(const char *yaml, size_t len,
                                                          struct interlude_error *errors,
                                                          size_t errors_max, size_t *error_count);
@@ -77,15 +77,17 @@ struct interlude_decision {
 
 /* Decides. `request`: one JSON object of `len` bytes, at most INTERLUDE_REQUEST_BYTES_MAX; give it
  * a `request_id`, which is what draws are keyed by (requests without one share their draws).
- * `now_us`: microseconds since 1970, used where the request has no `time`. `work`: at least
- * INTERLUDE_WORK_BYTES + len bytes. Returns 0; or -1, with *error filled (it may be NULL) and *out
- * untouched: what the server would answer with 400, or "limit" where `work` is too small. */
+ * `now_us`: microseconds since 1970, of the years 0 to 9999; used where the request has no
+ * `time`. `work`: at least INTERLUDE_WORK_BYTES + len bytes, aligned as for malloc; its contents do
+ * not matter. Returns 0; or -1, with *error filled (it may be NULL) and *out untouched: what the
+ * server would answer with 400, or "limit" where `work` is too small or `now_us` out of range. For
+ * reasons, experiment and fingerprint, ask for the JSON. */
 INTERLUDE_API int interlude_decide(const struct interlude_plan *plan, const char *request,
                                    size_t len, int64_t now_us, void *work, size_t work_bytes,
                                    struct interlude_decision *out, struct interlude_error *error);
 
 /* The same, as the server's JSON answer, into answer[0 .. *answer_len); not NUL-terminated.
- * INTERLUDE_ANSWER_BYTES_MAX bytes always suffice. */
+ * INTERLUDE_ANSWER_BYTES_MAX bytes always suffice; "limit" where they did not fit. */
 INTERLUDE_API int interlude_decide_json(const struct interlude_plan *plan, const char *request,
                                         size_t len, int64_t now_us, void *work, size_t work_bytes,
                                         char *answer, size_t answer_bytes, size_t *answer_len,

@@ -46,8 +46,9 @@ bool app_serve_begin(struct server_config *config);
 /* Reads argv[*i], an option of `serve`, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG. */
 int app_serve_option(int argc, char **argv, int *i, struct server_config *config);
 
-/* Serves config->plan, which it takes over, until a signal ends it. The process's exit code. */
-int app_serve_run(const struct server_config *config);
+/* Serves config->plan, which it takes over, until a signal ends it; tells on stderr where it listens,
+ * and with `hint` a request to paste. The process's exit code. */
+int app_serve_run(const struct server_config *config, bool hint);
 
 /* Reads an option's value: `--name VALUE` or `--name=VALUE` at argv[*i]; moves *i on. NULL if
  * argv[*i] is another argument. A missing value is told on stderr and ends the process with 2. */
@@ -55,5 +56,8 @@ const char *app_option(int argc, char **argv, int *i, const char *name);
 
 /* "PROGRAM COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
 int app_usage_error(const char *command, const char *text, const char *what);
+
+/* Flushes stdout. EXIT_DONE; or EXIT_WRONG, told on stderr, if not all of it could be written. */
+int app_output_end(void);
 
 #endif

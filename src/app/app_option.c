@@ -22,3 +22,10 @@ int app_usage_error(const char *command, const char *text, const char *what)
     fprintf(stderr, "%s %s: %s `%s`; see `%s help`\n", program, command, text, what, program);
     return EXIT_WRONG;
 }
+
+int app_output_end(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_DONE;
+    fprintf(stderr, "%s: stdout: %s\n", program_invocation_short_name, strerror(errno));
+    return EXIT_WRONG;
+}

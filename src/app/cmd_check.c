@@ -6,8 +6,9 @@
 
 int cmd_check(int argc, char **argv)
 {
-    if (argc != 2 || argv[1][0] == '-')
-        return app_usage_error("check", "takes one file, not", argc > 1 ? argv[1] : "nothing");
+    if (argc < 2) return app_usage_error("check", "needs", "FILE");
+    if (argc > 2 || argv[1][0] == '-')
+        return app_usage_error("check", "takes one file, and does not know", argv[argc - 1]);
     struct app_file file;
     if (!app_file_read(argv[1], &file)) return EXIT_WRONG;
     struct plan *plan = app_plan_parse(argv[1], file.text);
@@ -27,5 +28,5 @@ int cmd_check(int argc, char **argv)
     fwrite(b.data, 1, b.len, stdout);
     free(memory);
     plan_free(plan);
-    return EXIT_DONE;
+    return app_output_end();
 }

@@ -57,12 +57,12 @@ static int decide_lines(struct line_decider *d)
         all = decide_line(d, (struct span){line, (size_t)len}) && all;
     }
     free(line);
-    if (ferror(stdin) || fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "interlude decide: %s: %s\n", ferror(stdin) ? "stdin" : "stdout",
-                strerror(errno));
+    if (ferror(stdin)) {
+        fprintf(stderr, "interlude decide: stdin: %s\n", strerror(errno));
         return EXIT_WRONG;
     }
-    return all ? EXIT_DONE : EXIT_NO;
+    int code = app_output_end();
+    return code ? code : all ? EXIT_DONE : EXIT_NO;
 }
 
 int cmd_decide(int argc, char **argv)

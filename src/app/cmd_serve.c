@@ -48,7 +48,25 @@ int app_serve_option(int argc, char **argv, int *i, struct server_config *config
     return EXIT_DONE;
 }
 
-int app_serve_run(const struct server_config *config)
+/* For people, on stderr; the log tells machines. */
+static void tell_where(const struct server *server, bool hint)
+{
+    const char *listen = server_listen(server);
+    fprintf(stderr, "%s: decisions at http://%s, operations at http://%s\n",
+            program_invocation_short_name, listen, server_admin(server));
+    if (!hint) return;
+    fprintf(stderr,
+            "\nAsk it, in another terminal:\n\n"
+            "  curl -s http://%s/v1/decide -H 'Content-Type: application/json' -d '\n"
+            "    {\"request_id\": \"r-123\", \"segment_id\": \"core\", \"variant\": \"control\",\n"
+            "     \"session\": {\"elapsed_s\": 1830, \"tracks_played\": 9,\n"
+            "                 \"seconds_since_last_break_end\": 915, \"ads_last_hour\": 2,\n"
+            "                 \"ad_seconds_last_hour\": 55, \"tier\": \"free\"}}'\n\n"
+            "Ctrl-C stops it.\n\n",
+            listen);
+}
+
+int app_serve_run(const struct server_config *config, bool hint)
 {
     struct err e;
     struct server *server = server_open(config, &e);
@@ -56,6 +74,7 @@ int app_serve_run(const struct server_config *config)
         fprintf(stderr, "%s serve: %s\n", program_invocation_short_name, e.text);
         return EXIT_WRONG;
     }
+    tell_where(server, hint);
     server_run(server);
     server_close(server);
     return EXIT_DONE;
@@ -65,10 +84,15 @@ int cmd_serve(int argc, char **argv)
 {
     struct server_config config;
     if (!app_serve_begin(&config)) return EXIT_WRONG;
+    bool hint = false;
     for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--hint")) {
+            hint = true;
+            continue;
+        }
         int code = app_serve_option(argc, argv, &i, &config);
         if (code) return code;
     }
     config.plan = app_plan_load(config.plan_path);
-    return config.plan ? app_serve_run(&config) : EXIT_WRONG;
+    return config.plan ? app_serve_run(&config, hint) : EXIT_WRONG;
 }

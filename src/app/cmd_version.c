@@ -6,5 +6,5 @@ int cmd_version(int argc, char **argv)
 {
     (void)argc, (void)argv;
     printf("interlude %s (%s)\n", INTERLUDE_VERSION, INTERLUDE_COMMIT);
-    return EXIT_DONE;
+    return app_output_end();
 }

@@ -90,7 +90,7 @@ int lab_serve(int argc, char **argv)
         plan_free(config.plan);
         return EXIT_WRONG;
     }
-    int code = app_serve_run(&config);
+    int code = app_serve_run(&config, false);
     story_close();
     return code;
 }

@@ -8,8 +8,8 @@ static const struct {
     const char *name, *arguments, *what;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"serve", "[--config FILE] [--listen HOST:PORT] [--admin HOST:PORT] [--workers N]",
-     "serve decisions over HTTP", cmd_serve},
+    {"serve", "[--config FILE] [--listen HOST:PORT] [--admin HOST:PORT] [--workers N] [--hint]",
+     "serve decisions over HTTP; --hint prints a request to paste", cmd_serve},
     {"check", "FILE", "print the plan as it would run, or every error in it", cmd_check},
     {"decide", "[--config FILE] [--explain]",
      "a request a line on stdin, a decision or problem a line on stdout", cmd_decide},
@@ -39,8 +39,14 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     if (!strcmp(name, "--version")) return cmd_version(1, argv + 1);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(name, commands[i].name)) return commands[i].run(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(name, commands[i].name) != 0) continue;
+        if (argc == 3 && !strcmp(argv[2], "--help")) {
+            print_help(stdout);
+            return app_output_end();
+        }
+        return commands[i].run(argc - 1, argv + 1);
+    }
 
     if (*name) fprintf(stderr, "interlude: there is no command `%s`\n\n", name);
     print_help(stderr);

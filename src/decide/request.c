@@ -84,7 +84,7 @@ static void read_time(struct reading *r, int64_t *us, const char *pointer)
         refuse(r, ERR_FIELD_TYPE, pointer, "must be a string with an RFC 3339 time");
     } else if (json_string(&r->json, &text) && !request_time_read(text, us)) {
         refuse(r, ERR_FIELD_RANGE, pointer,
-               "must be an RFC 3339 time, such as 2026-11-30T08:00:00Z");
+               "must be an RFC 3339 time of the years 0000 to 9999, such as 2026-11-30T08:00:00Z");
     }
 }
 

@@ -76,6 +76,9 @@ enum err_code request_read(const struct plan *plan, struct span body, char *scra
  * second after it). False if the text is none, or in UTC not in the years 0 to 9999. */
 bool request_time_read(struct span text, int64_t *us);
 
+/* Whether that time can be written: it is in the years 0000 to 9999, UTC. */
+bool request_time_is_told(int64_t us);
+
 /* The other way: "2026-11-30T08:00:00.123Z", 24 bytes, milliseconds cut. Years 0 to 9999. */
 void request_time_write(struct buf *b, int64_t us);
 

@@ -74,11 +74,19 @@ bool request_time_read(struct span text, int64_t *us)
     }
     if (at != text.len) return false;
 
+    /* A leap second comes at the end of a day, UTC, and counts as the second after it. */
+    int utc_s = hour * 3600 + minute * 60 - zone_s;
+    if (second == 60 && (utc_s + 86400 * 2) % 86400 != 86340) return false;
     int64_t s = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-    s -= zone_s;
-    if (s < YEAR_0_S || s >= YEAR_10000_S) return false; /* an answer could not tell it */
-    *us = s * 1000000 + micro;
+    int64_t at_us = (s - zone_s) * 1000000 + micro;
+    if (!request_time_is_told(at_us)) return false; /* an answer could not tell it */
+    *us = at_us;
     return true;
+}
+
+bool request_time_is_told(int64_t us)
+{
+    return us >= YEAR_0_S * 1000000 && us < YEAR_10000_S * 1000000;
 }
 
 static void put_digits(char *at, int64_t value, int count)

@@ -28,7 +28,7 @@ struct interlude_plan *interlude_plan_load(const char *yaml, size_t len,
     if (!plan)
         for (; count < errors_max && count < (size_t)found->count; count++)
             tell(&errors[count], &found->errors[count]);
-    if (error_count) *error_count = count;
+    if (error_count) *error_count = plan ? 0 : (size_t)(found->count + found->more);
     free(found);
     return (struct interlude_plan *)plan;
 }
@@ -66,6 +66,8 @@ static enum err_code decide_text(const struct plan *plan, struct span text, int6
         return err_set(e, ERR_BODY_TOO_LARGE, "a request has at most %d bytes", REQUEST_BYTES_MAX);
     if (work_bytes < INTERLUDE_WORK_BYTES + text.len)
         return err_set(e, ERR_LIMIT, "`work` needs INTERLUDE_WORK_BYTES + len bytes");
+    if (!request_time_is_told(*now_us))
+        return err_set(e, ERR_LIMIT, "`now_us` is microseconds since 1970, of the years 0 to 9999");
     struct request *request = work;
     enum err_code code = request_read(plan, text, (char *)work + INTERLUDE_WORK_BYTES, request, e);
     if (code) return code;
