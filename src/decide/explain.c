@@ -115,6 +115,17 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
     buf_char(b, '}');
 }
 
+/* A listener without ads, or one of whom too little is known to say so. */
+static void explain_ad_free(struct buf *b, const struct plan *plan, const struct request *request)
+{
+    const struct rule *when = plan->guardrails.ad_free;
+    buf_lit(b, ",{\"step\":\"gate\",\"asked\":false,\"guardrail\":\"ad_free\"");
+    put_text(b, "when", rule_text(when));
+    put_text(b, "because",
+             rule_eval(when, &request->attributes) == RULE_ERROR ? SPAN("unknown") : SPAN("true"));
+    buf_char(b, '}');
+}
+
 /* Guardrails are independent of each other, so each can be asked again by itself. */
 static void explain_mask(struct buf *b, const struct plan *plan, const struct decision *d)
 {
@@ -168,7 +179,7 @@ void explain_write(struct buf *b, const struct plan *plan, const struct request 
     if (d->asked)
         buf_lit(b, ",{\"step\":\"gate\",\"asked\":true}");
     else
-        buf_lit(b, ",{\"step\":\"gate\",\"asked\":false,\"guardrail\":\"ad_free\"}");
+        explain_ad_free(b, plan, request);
     explain_presence(b, plan, request, d);
     if (d->asked) {
         explain_mask(b, plan, d);
