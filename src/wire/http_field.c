@@ -78,6 +78,8 @@ enum field http_field_find(struct span name)
         return FOLDS_TO(name, "authorization") ? FIELD_AUTHORIZATION : FIELD_OTHER;
     case 14:
         return FOLDS_TO(name, "content-length") ? FIELD_CONTENT_LENGTH : FIELD_OTHER;
+    case 16:
+        return FOLDS_TO(name, "content-encoding") ? FIELD_CONTENT_ENCODING : FIELD_OTHER;
     case 17:
         return FOLDS_TO(name, "transfer-encoding") ? FIELD_TRANSFER_ENCODING : FIELD_OTHER;
     default:
@@ -205,6 +207,15 @@ bool http_is_json(struct span content_type)
     if (FOLDS_TO(content_type, "application/json")) return true;
     struct span type = part_next(&content_type, ';');
     return FOLDS_TO(type, "application/json");
+}
+
+bool http_is_identity(struct span content_encoding)
+{
+    while (content_encoding.len) {
+        struct span coding = part_next(&content_encoding, ',');
+        if (coding.len && !FOLDS_TO(coding, "identity")) return false;
+    }
+    return true;
 }
 
 bool http_is_100_continue(struct span expect)

@@ -41,6 +41,7 @@ enum field {
     FIELD_CONTENT_TYPE,
     FIELD_AUTHORIZATION,
     FIELD_CONTENT_LENGTH,
+    FIELD_CONTENT_ENCODING,
     FIELD_TRANSFER_ENCODING,
     FIELD_COUNT,
 };
@@ -68,6 +69,8 @@ struct http_connection {
 struct http_connection http_connection_read(struct span value);
 
 bool http_is_json(struct span content_type);
+/* No coding, or none but `identity`. */
+bool http_is_identity(struct span content_encoding);
 bool http_is_100_continue(struct span expect);
 bool http_accepts_openmetrics(struct span accept);
 

@@ -140,6 +140,10 @@ static inline uint32_t value_scan(const char *buf, uint32_t at, uint32_t end)
 
 /* ---- the request line ---- */
 
+#define REQUEST_LINE "a request line is METHOD, TARGET and HTTP/1.1, with one space between them"
+#define TARGET_MISSING "this line has no target and no version: " REQUEST_LINE
+#define VERSION_MISSING "this line has no version: " REQUEST_LINE
+
 /* Takes an empty line, and leaves the first byte of the method. */
 static bool start_read(struct http_reader *r, const char *buf, size_t len)
 {
@@ -154,6 +158,8 @@ static bool start_read(struct http_reader *r, const char *buf, size_t len)
         r->state = FIRST;
     }
     if (r->at == len) return false;
+    if (r->at && buf[r->at] == '\r')
+        return fail(r, ERR_HTTP_SYNTAX, r->at, "only one empty line may stand before a request");
     if (buf[r->at] == 0x16)
         return fail(r, ERR_HTTP_SYNTAX, r->at, "this looks like TLS; the port speaks plain HTTP");
     if (!http_byte_is(buf[r->at], HTTP_IN_TOKEN))
@@ -166,6 +172,7 @@ static bool start_read(struct http_reader *r, const char *buf, size_t len)
 /* The byte at `at` is the first one that is not the method's. */
 static bool method_take(struct http_reader *r, const char *buf, uint32_t at)
 {
+    if (buf[at] == '\r') return fail(r, ERR_HTTP_SYNTAX, at, TARGET_MISSING);
     if (buf[at] != ' ')
         return fail_byte(r, buf, at, "a method must be a token with one space after it");
     r->method_text.len = at - r->method_text.at;
@@ -217,6 +224,8 @@ static bool target_take(struct http_reader *r, const char *buf, uint32_t at)
 {
     if (http_byte_is(buf[at], HTTP_IN_TARGET))
         return fail(r, ERR_HEAD_TOO_LARGE, at, "the target is too long");
+    if (buf[at] == '\r')
+        return fail(r, ERR_HTTP_SYNTAX, at, at == r->mark ? TARGET_MISSING : VERSION_MISSING);
     if (buf[at] != ' ') return fail_byte(r, buf, at, "this byte may not stand in a target");
     if (at == r->mark)
         return fail(r, ERR_HTTP_SYNTAX, at, "one space and a target must follow the method");
@@ -239,6 +248,7 @@ static bool version_read(struct http_reader *r, const char *buf, uint32_t at, ui
     for (uint32_t i = at - r->mark; i < LEN; i++, at++) {
         if (at == end) return stop_at(r, at);
         if (buf[at] == line_end[i]) continue;
+        if (i == 0 && buf[at] == '\r') return fail(r, ERR_HTTP_SYNTAX, at, VERSION_MISSING);
         if (i == MINOR_AT && buf[at] == '0')
             r->flags |= OF_1_0;
         else if (i > MINOR_AT)
@@ -286,6 +296,7 @@ static const uint32_t refused_under[FIELD_COUNT] = {
     [FIELD_CONTENT_TYPE] = HEAD_TOLD | SEEN(FIELD_CONTENT_TYPE),
     [FIELD_AUTHORIZATION] = HEAD_TOLD | SEEN(FIELD_AUTHORIZATION),
     [FIELD_CONTENT_LENGTH] = HEAD_TOLD | FRAMING,
+    [FIELD_CONTENT_ENCODING] = HEAD_TOLD,
     [FIELD_TRANSFER_ENCODING] = HEAD_TOLD | FRAMING | OF_1_0,
 };
 
@@ -341,6 +352,9 @@ static bool field_take(struct http_reader *r, const char *buf, struct http_range
     case FIELD_CONTENT_TYPE:
         r->content = http_is_json(value) ? HTTP_CONTENT_JSON : HTTP_CONTENT_OTHER;
         return true;
+    case FIELD_CONTENT_ENCODING:
+        r->encoded |= !http_is_identity(value);
+        return true;
     case FIELD_ACCEPT:
         r->accept_openmetrics |= http_accepts_openmetrics(value);
         return true;
@@ -391,6 +405,8 @@ static bool name_read(struct http_reader *r, const char *buf, uint32_t end)
         if (at == end) return stop_at(r, at);
         if (at > r->mark && http_is_blank(buf[at]))
             return fail(r, ERR_HTTP_SYNTAX, at, "white space may not stand before a colon");
+        if (buf[at] == '\r')
+            return fail(r, ERR_HTTP_SYNTAX, at, "this line has no colon: a field is NAME: VALUE");
         if (buf[at] != ':' || at == r->mark)
             return fail_byte(r, buf, at, "a field name must be a token with a colon after it");
         field = http_field_find((struct span){buf + r->mark, at - r->mark});

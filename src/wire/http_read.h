@@ -64,6 +64,7 @@ struct http_reader {
     struct http_range origin; /* the Origin field; len 0 if none */
     struct http_range authorization; /* the Authorization field; len 0 if none */
     enum http_content content;       /* application/json, parameters allowed, any case */
+    bool encoded;                    /* Content-Encoding names another coding than identity */
     bool http_1_0;
     bool keep_alive;         /* what the client allows: version and Connection */
     bool expect_continue;    /* 100-continue (HTTP/1.1 only); another is ERR_EXPECTATION */

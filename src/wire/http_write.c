@@ -56,6 +56,39 @@ const char *http_reason(int status)
     }
 }
 
+static void digits_put(char *at, int count, int64_t value)
+{
+    while (count-- > 0) {
+        at[count] = (char)('0' + value % 10);
+        value /= 10;
+    }
+}
+
+/* The calendar begins in March here, so that the day that comes and goes is a year's last; 146,097
+ * days are 400 years. */
+void http_date_write(char line[HTTP_DATE_BYTES], int64_t unix_s)
+{
+    static const char weekdays[] = "ThuFriSatSunMonTueWed";
+    static const char months[] = "MarAprMayJunJulAugSepOctNovDecJanFeb";
+    int64_t days = unix_s / 86400, second = unix_s % 86400;
+    int64_t since = days + 719468; /* since 1 March of the year 0 */
+    int64_t day_of_era = since % 146097;
+    int64_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int64_t month = (5 * day + 2) / 153; /* 0: March */
+    int64_t year = since / 146097 * 400 + year_of_era + (month >= 10);
+
+    memcpy(line, "Date: ***, 00 *** 0000 00:00:00 GMT\r\n", HTTP_DATE_BYTES);
+    memcpy(line + 6, weekdays + days % 7 * 3, 3);
+    digits_put(line + 11, 2, day - (153 * month + 2) / 5 + 1);
+    memcpy(line + 14, months + month * 3, 3);
+    digits_put(line + 18, 4, year);
+    digits_put(line + 23, 2, second / 3600);
+    digits_put(line + 26, 2, second / 60 % 60);
+    digits_put(line + 29, 2, second % 60);
+}
+
 size_t http_head_begin(struct buf *b, const struct http_head *head)
 {
     if (head->status == 200) {
@@ -67,6 +100,7 @@ size_t http_head_begin(struct buf *b, const struct http_head *head)
         buf_span(b, span_of(http_reason(head->status)));
         buf_lit(b, "\r\n");
     }
+    if (head->date && head->status >= 200) buf_put(b, head->date, HTTP_DATE_BYTES);
     if (head->content_type) {
         buf_lit(b, "Content-Type: ");
         buf_span(b, span_of(head->content_type));

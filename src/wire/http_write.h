@@ -12,12 +12,19 @@
 /* The standard reason phrase; "" for a status that is never answered here. */
 const char *http_reason(int status);
 
+/* A Date field line, with its CRLF (RFC 9110, 5.6.7 and 6.6.1). */
+enum { HTTP_DATE_BYTES = sizeof "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n" - 1 };
+
+/* For seconds since 1970, from then to the end of 9999. No locale, nothing asked of the system. */
+void http_date_write(char line[HTTP_DATE_BYTES], int64_t unix_s);
+
 struct http_head {
     int status;               /* three digits */
     const char *content_type; /* NULL: no body, and then no Content-Type */
     bool close;               /* Connection: close */
     bool keep_alive_1_0;      /* Connection: keep-alive, which HTTP/1.0 clients need to be told */
     const char *extra;        /* more whole field lines, each ended by CRLF, or NULL */
+    const char *date; /* from http_date_write, HTTP_DATE_BYTES long; NULL: none. 1xx: none */
 };
 
 /* Writes the head with a Content-Length whose value is not known yet, and returns where in the buf

@@ -41,6 +41,7 @@ static void tell_head(struct buf *b, const struct http_reader *r, const char *bu
     if (r->authorization.len) buf_lit(b, " auth=");
     buf_span(b, http_text(buf, r->authorization));
     if (r->expect_continue) buf_lit(b, " expect");
+    if (r->encoded) buf_lit(b, " encoded");
     if (r->accept_openmetrics) buf_lit(b, " openmetrics");
     if (r->chunked) buf_lit(b, " chunked");
     if (r->has_length) buf_format(b, " length=%llu", (unsigned long long)r->content_length);
@@ -283,6 +284,53 @@ static void refuses_request_lines(void **state)
         ROW("HTTP/1.10", "GET / HTTP/1.10\r\n" H "\r\n", "http_syntax@14"),
         ROW("HTTP/01.1", "GET / HTTP/01.1\r\n" H "\r\n", "http_syntax@11"),
         ROW("http/1.1", "GET / http/1.1\r\n" H "\r\n", "http_syntax@6"),
+    };
+    CHECK_ALL(rows);
+}
+
+/* These were all told that a carriage return may not stand there, which is where they go on. */
+static void says_what_a_line_lacks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *says;
+    } rows[] = {
+        {"BAD\r\n\r\n", "this line has no target and no version: a request line is METHOD"},
+        {"GET \r\n\r\n", "this line has no target and no version"},
+        {"GET /\r\n", "this line has no version: a request line is METHOD, TARGET and HTTP/1.1"},
+        {"GET / \r\n", "this line has no version"},
+        {"\r\n\r\n" GET "\r\n", "only one empty line may stand before a request"},
+        {GET "Nonsense\r\n\r\n", "this line has no colon: a field is NAME: VALUE"},
+        {GET "X\n", "a line must end in CRLF, not in a bare line feed"},
+        {GET "X: a\rb", "a carriage return must be followed by a line feed"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char bytes[128];
+        size_t len = strlen(rows[i].bytes);
+        struct http_reader r;
+        memcpy(bytes, rows[i].bytes, len);
+        http_reader_init(&r);
+        assert_int_equal(http_read(&r, bytes, len), HTTP_FAILED);
+        if (!strstr(r.error_text, rows[i].says)) fail_msg("%s: %s", rows[i].bytes, r.error_text);
+    }
+}
+
+static void reads_content_encodings(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        ROW("none in it", POST "Content-Encoding: \r\n\r\n",
+            "POST / host=a keep body= | more(idle)"),
+        ROW("identity", POST "content-encoding: Identity, identity\r\n\r\n",
+            "POST / host=a keep body= | more(idle)"),
+        ROW("gzip", POST "Content-Encoding: gzip\r\n\r\n",
+            "POST / host=a keep encoded body= | more(idle)"),
+        ROW("one of two", POST "Content-Encoding: identity, br\r\n\r\n",
+            "POST / host=a keep encoded body= | more(idle)"),
+        ROW("one of two fields", POST "Content-Encoding: br\r\nContent-Encoding: identity\r\n\r\n",
+            "POST / host=a keep encoded body= | more(idle)"),
+        ROW("in a trailer", CHUNKS "0\r\nContent-Encoding: gzip\r\n\r\n",
+            "POST / host=a keep chunked http_syntax@59"),
     };
     CHECK_ALL(rows);
 }
@@ -562,6 +610,7 @@ int main(void)
         cmocka_unit_test(refuses_request_lines),   cmocka_unit_test(refuses_fields),
         cmocka_unit_test(refuses_unclear_framing), cmocka_unit_test(reads_chunks),
         cmocka_unit_test(keeps_to_its_limits),     cmocka_unit_test(reads_the_largest_request),
+        cmocka_unit_test(says_what_a_line_lacks),  cmocka_unit_test(reads_content_encodings),
         cmocka_unit_test(tells_errors_at_once),    cmocka_unit_test(knows_when_it_is_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

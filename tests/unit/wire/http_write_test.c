@@ -4,8 +4,45 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
+
+#define DATE "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+
+static void writes_dates(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t unix_s;
+        const char *line;
+    } rows[] = {
+        {784111777, DATE},
+        {0, "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"},
+        {68169599, "Date: Mon, 28 Feb 1972 23:59:59 GMT\r\n"},
+        {68169600, "Date: Tue, 29 Feb 1972 00:00:00 GMT\r\n"},
+        {951782400, "Date: Tue, 29 Feb 2000 00:00:00 GMT\r\n"},
+        {951868800, "Date: Wed, 01 Mar 2000 00:00:00 GMT\r\n"},
+        {1796025599, "Date: Mon, 30 Nov 2026 07:59:59 GMT\r\n"},
+        {4107542400, "Date: Mon, 01 Mar 2100 00:00:00 GMT\r\n"},
+        {253402300799, "Date: Fri, 31 Dec 9999 23:59:59 GMT\r\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[HTTP_DATE_BYTES + 1] = {0};
+        http_date_write(line, rows[i].unix_s);
+        assert_string_equal(line, rows[i].line);
+    }
+    /* Every day of 400 years against the C library. */
+    for (int64_t day = 0; day < 146097; day++) {
+        char line[HTTP_DATE_BYTES + 1] = {0}, other[64];
+        time_t second = (time_t)(day * 86400 + day % 86400);
+        struct tm tm;
+        http_date_write(line, second);
+        strftime(other, sizeof other, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n",
+                 gmtime_r(&second, &tm));
+        assert_string_equal(line, other);
+    }
+}
 
 static void writes_heads(void **state)
 {
@@ -39,6 +76,15 @@ static void writes_heads(void **state)
          {.status = 299},
          "",
          "HTTP/1.1 299 \r\nContent-Length:          0\r\n\r\n"},
+        {"dated",
+         {.status = 200, .content_type = "a/b", .date = DATE},
+         "",
+         "HTTP/1.1 200 OK\r\n" DATE "Content-Type: a/b\r\nContent-Length:          0\r\n\r\n"},
+        {"204, dated",
+         {.status = 204, .date = DATE},
+         "",
+         "HTTP/1.1 204 No Content\r\n" DATE "\r\n"},
+        {"100 has no date", {.status = 100, .date = DATE}, "", "HTTP/1.1 100 Continue\r\n\r\n"},
         {"100", {.status = 100}, "", "HTTP/1.1 100 Continue\r\n\r\n"},
         {"204", {.status = 204}, "", "HTTP/1.1 204 No Content\r\n\r\n"},
     };
@@ -168,9 +214,13 @@ static void answers_with_problems(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_heads),       cmocka_unit_test(writes_nothing_past_a_full_buf),
-        cmocka_unit_test(counts_long_bodies), cmocka_unit_test(names_every_status_it_answers),
-        cmocka_unit_test(writes_problems),    cmocka_unit_test(answers_with_problems),
+        cmocka_unit_test(writes_dates),
+        cmocka_unit_test(writes_heads),
+        cmocka_unit_test(writes_nothing_past_a_full_buf),
+        cmocka_unit_test(counts_long_bodies),
+        cmocka_unit_test(names_every_status_it_answers),
+        cmocka_unit_test(writes_problems),
+        cmocka_unit_test(answers_with_problems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
