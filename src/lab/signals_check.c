@@ -143,7 +143,7 @@ const struct signals_site *signals_list_find(const struct signals_list *list, st
 
 static bool minds(const struct signals_site *site)
 {
-    return !span_is(site->expected, "per_request");
+    return !span_is(site->expected, "per_request") && !span_is(site->expected, "always");
 }
 
 bool signals_site_stuck(const struct signals_site *site)

@@ -90,6 +90,17 @@ void signal_accept_paused(struct signal_writer *writer, enum signal_counter coun
     writer_place(writer, &r);
 }
 
+void signal_descriptors_short(struct signal_writer *writer, int connections, int connections_max,
+                              int64_t descriptors)
+{
+    struct record r;
+    if (!event_begin(writer, &r, SITE_DESCRIPTORS_SHORT)) return;
+    record_number(&r, FIELD_CONNECTIONS, connections);
+    record_number(&r, FIELD_CONNECTIONS_MAX, connections_max);
+    record_number(&r, FIELD_DESCRIPTORS, descriptors);
+    writer_place(writer, &r);
+}
+
 void signal_connections_max_reached(struct signal_writer *writer, int connections)
 {
     signal_count(writer, COUNTER_CONNECTIONS_REFUSED_MAX);

@@ -105,7 +105,7 @@ enum signal_counter {
     COUNTER_CONNECTIONS_ACCEPTED,
     COUNTER_CONNECTIONS_REFUSED_MAX,         /* reason connections_max */
     COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS, /* reason per_address_max */
-    COUNTER_ACCEPT_PAUSED_DESCRIPTORS,       /* reason descriptors: EMFILE, ENFILE */
+    COUNTER_ACCEPT_PAUSED_DESCRIPTORS,       /* reason descriptors: all are taken, or shared out */
     COUNTER_ACCEPT_PAUSED_MEMORY,            /* reason memory: ENOBUFS, ENOMEM */
     SIGNAL_COUNTER_COUNT,
 };
@@ -146,6 +146,9 @@ void signal_plan_refused(struct signal_writer *writer, const struct plan *served
 /* Counts as well. `counter`: COUNTER_ACCEPT_PAUSED_*. */
 void signal_accept_paused(struct signal_writer *writer, enum signal_counter counter,
                           int connections);
+/* The limit of open files, `descriptors`, allows so many `connections` of `connections_max`. */
+void signal_descriptors_short(struct signal_writer *writer, int connections, int connections_max,
+                              int64_t descriptors);
 /* Counts as well. */
 void signal_connections_max_reached(struct signal_writer *writer, int connections);
 

@@ -26,6 +26,16 @@ static int path_open(const char *path)
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
 }
 
+/* After path_open: a FIFO that nobody reads yet, and not a socket, which fails in the same way. */
+static bool fifo_waits(const char *path)
+{
+    int error = errno;
+    struct stat st;
+    bool waits = error == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+    errno = error;
+    return waits;
+}
+
 static void path_use(struct sink *s, int fd)
 {
     char *path = s->path;
@@ -40,7 +50,7 @@ enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *
         return ERR_OK;
     }
     int fd = path_open(log->file.data);
-    if (fd < 0 && errno != ENXIO)
+    if (fd < 0 && !fifo_waits(log->file.data))
         return err_set_sys(e, ERR_SYSTEM, errno,
                            "cannot open the log file %s for writing; name another, or make it "
                            "writable",
@@ -63,15 +73,18 @@ bool sink_reopen(struct sink *s)
 {
     if (!s->path) return true;
     int fd = path_open(s->path);
-    if (fd < 0) return false;
+    if (fd < 0 && !fifo_waits(s->path)) return false;
     if (s->fd >= 0) close(s->fd);
-    path_use(s, fd);
+    if (fd >= 0)
+        path_use(s, fd);
+    else
+        *s = (struct sink){.fd = -1, .path = s->path, .batch_max = PIPE_BUF};
     return true;
 }
 
 enum sink_result sink_ready(struct sink *s)
 {
-    if (s->fd < 0 && !sink_reopen(s)) return SINK_BUSY;
+    if (s->fd < 0 && (!sink_reopen(s) || s->fd < 0)) return SINK_BUSY;
     struct pollfd p = {.fd = s->fd, .events = POLLOUT};
     int n = poll(&p, 1, 0);
     if (n < 0) return SINK_BUSY;

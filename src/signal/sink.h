@@ -33,8 +33,9 @@ enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *
 void sink_use(struct sink *s, int fd);
 void sink_close(struct sink *s);
 
-/* Opens the path anew, as after a rotation. False: it could not be, errno tells why, and what was
- * open is kept. Inherited: true, and nothing happens. */
+/* Opens the path anew, as after a rotation; a FIFO that nobody reads is then waited for, as at the
+ * start. False: it could not be, errno tells why, and what was open is kept. Inherited: true, and
+ * nothing happens. */
 bool sink_reopen(struct sink *s);
 
 /* One attempt. *done: what was taken, with SINK_OK; at least 1. */

@@ -57,7 +57,8 @@ const char *signal_expected_name(enum signal_expected expected)
 {
     static const char *const names[] = {[EXPECTED_NEVER] = "never",
                                         [EXPECTED_RARE] = "rare",
-                                        [EXPECTED_PER_REQUEST] = "per_request"};
+                                        [EXPECTED_PER_REQUEST] = "per_request",
+                                        [EXPECTED_ALWAYS] = "always"};
     return names[expected];
 }
 

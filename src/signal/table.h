@@ -8,8 +8,16 @@
 
 #include "decide/plan.h"
 
-/* How often a signal is expected to fire, of the times it could have. */
-enum signal_expected { EXPECTED_NEVER, EXPECTED_RARE, EXPECTED_PER_REQUEST, EXPECTED_COUNT };
+/* How often a signal is expected to fire, of the times it could have. `always`: at each, since an
+ * opportunity is itself a rare event that is to be told; that it is constant is then no fault, and
+ * neither is that it is quiet. */
+enum signal_expected {
+    EXPECTED_NEVER,
+    EXPECTED_RARE,
+    EXPECTED_PER_REQUEST,
+    EXPECTED_ALWAYS,
+    EXPECTED_COUNT
+};
 
 /* What a log line may carry beside timestamp, level and event: enum suffix, name, kind. In the
  * order in which a line has them. */
@@ -49,6 +57,8 @@ enum signal_field_kind {
     X(MESSAGE, "message", TEXT)                       \
     X(ERRORS, "errors", NUMBER)                       \
     X(CONNECTIONS, "connections", NUMBER)             \
+    X(CONNECTIONS_MAX, "connections_max", NUMBER)     \
+    X(DESCRIPTORS, "descriptors", NUMBER)             \
     X(SIGNAL, "signal", TEXT)                         \
     X(FIRED, "fired", NUMBER)                         \
     X(OPPORTUNITIES, "opportunities", NUMBER)         \
@@ -92,22 +102,27 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     X(UNKNOWN_VARIANT, "unknown_variant", WARNING, RARE, FIELDS_REQUEST " requested_variant",     \
       "The request names a variant that the plan does not have; default_variant decided",         \
       "a decision whose request names a variant")                                                 \
-    X(SERVER_STARTED, "server_started", INFO, RARE, "version fingerprint program commit pid",     \
+    X(SERVER_STARTED, "server_started", INFO, ALWAYS, "version fingerprint program commit pid",   \
       "The process runs and has a plan", "a start")                                               \
-    X(SERVER_READY, "server_ready", INFO, RARE, "version listen admin workers",                   \
+    X(SERVER_READY, "server_ready", INFO, ALWAYS, "version listen admin workers",                 \
       "Both ports are open and decisions are served", "a start")                                  \
-    X(SERVER_DRAINING, "server_draining", INFO, RARE, "drain_ms reason",                          \
+    X(SERVER_DRAINING, "server_draining", INFO, ALWAYS, "drain_ms reason",                        \
       "The server was told to stop; decisions are still served", "a stop")                        \
-    X(SERVER_STOPPED, "server_stopped", INFO, RARE, "reason", "The last request is answered",     \
+    X(SERVER_STOPPED, "server_stopped", INFO, ALWAYS, "reason", "The last request is answered",   \
       "a stop")                                                                                   \
-    X(PLAN_RELOADED, "plan_reloaded", INFO, RARE, "version fingerprint message",                  \
+    X(PLAN_RELOADED, "plan_reloaded", INFO, ALWAYS, "version fingerprint message",                \
       "Every request read from now on is decided by this plan", "a reload that was asked for")    \
     X(PLAN_REFUSED, "plan_refused", WARNING, RARE, "version code line column message errors",     \
       "A reload was refused; the plan served before is served on, and its version is told",       \
       "a reload that was asked for")                                                              \
     X(ACCEPT_PAUSED, "accept_paused", WARNING, NEVER, "reason connections",                       \
-      "No connection can be accepted for a while: descriptors or memory ran out",                 \
+      "Connections wait to be accepted: as many are open as descriptors or memory allow",         \
       "a connection that was accepted, refused or put off")                                       \
+    X(DESCRIPTORS_SHORT, "descriptors_short", WARNING, NEVER,                                     \
+      "connections connections_max descriptors",                                                  \
+      "The limit of open files allows only so many of the plan's connections_max; raise the "     \
+      "limit",                                                                                    \
+      "a start")                                                                                  \
     X(CONNECTIONS_MAX_REACHED, "connections_max_reached", WARNING, NEVER, "connections",          \
       "A connection was refused because connections_max are open",                                \
       "a connection that was accepted, refused or put off")                                       \
@@ -121,7 +136,7 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     X(LOG_LOST, "log_lost", WARNING, NEVER, "sink_gone disk_full",                                \
       "The sink takes lines again; so many could not be written meanwhile",                       \
       "a return of the sink after a loss")                                                        \
-    X(LOG_REOPENED, "log_reopened", INFO, RARE, "path message",                                   \
+    X(LOG_REOPENED, "log_reopened", INFO, ALWAYS, "path message",                                 \
       "The log file was opened anew; with a message: it could not be, and the old one is kept",   \
       "a reopening that was asked for")
 

@@ -48,7 +48,7 @@ struct watch {
 /* A site that is declared to fire seldom: to be constant is wrong for it. */
 static inline bool watch_minds(enum signal_site site)
 {
-    return signal_sites[site].expected != EXPECTED_PER_REQUEST;
+    return signal_sites[site].expected < EXPECTED_PER_REQUEST;
 }
 
 /* `quiet_ns` is rounded up to whole windows. */

@@ -89,7 +89,7 @@ class Drill(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         for name in self.REQUESTS:
             self.assertIn(name + ": written\n", run.stdout)
-        self.assertIn("server_started: not drilled: no request can fire", run.stdout)
+        self.assertIn("plan_refused: not drilled: no request can fire", run.stdout)
 
     def test_a_line_that_is_not_written_is_told(self):
         with Server(plan_text("%s, sites: {unknown_variant: {rate: 0}}" % UNLIMITED)) as server:

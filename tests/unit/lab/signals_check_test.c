@@ -97,7 +97,7 @@ static void stuck_is_against_what_is_declared(void **state)
         bool stuck;
     } rows[] = {
         {"constant", "rare", true}, {"constant", "never", true}, {"constant", "per_request", false},
-        {"normal", "never", false}, {"quiet", "rare", false},
+        {"normal", "never", false}, {"quiet", "rare", false},    {"constant", "always", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct signals_site site = {.state = span_of(rows[i].state),
@@ -114,10 +114,15 @@ static void stuck_between_two_looks(void **state)
         const char *expected;
         bool stuck;
     } rows[] = {
-        {1000, 1000, "rare", true},           {990, 1000, "rare", true},
-        {989, 1000, "rare", false},           {999, 999, "rare", false},
-        {1000, 1000, "never", true},          {1000, 1000, "per_request", false},
-        {0, 100000, "rare", false},           {0, 0, "rare", false},
+        {1000, 1000, "rare", true},
+        {990, 1000, "rare", true},
+        {989, 1000, "rare", false},
+        {999, 999, "rare", false},
+        {1000, 1000, "never", true},
+        {1000, 1000, "per_request", false},
+        {5000, 5000, "always", false},
+        {0, 100000, "rare", false},
+        {0, 0, "rare", false},
         {(uint64_t)-50, 2000, "rare", false}, /* another process: it counts from 0 */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 static struct bench bench;
@@ -370,6 +372,43 @@ static void a_file_is_opened_anew(void **state)
     unlink(rotated);
 }
 
+/* Neither the one who asks nor the scribe waits in open; the line comes once somebody reads. */
+static void a_file_that_became_a_fifo_is_waited_for(void **state)
+{
+    (void)state;
+    bench_open(&bench, 1, 0);
+    fire(0, 1);
+    file_wait(bench.path, "server_stopped", 1);
+    unlink(bench.path);
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    signals_reopen(bench.signals);
+    sleep_ms(150);
+    fire(0, 2);
+    sleep_ms(150);
+    assert_true(clock_mono_ns() - signals_scribe_turned_ns(bench.signals) < 2000000000u);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 3, 1, 0, 0, 0, 2);
+    int fd = fifo_open();
+    char *text = fifo_read(fd, "server_stopped");
+    assert_non_null(strstr(text, "\"event\":\"log_reopened\""));
+    free(text);
+    close(fd);
+}
+
+/* It fails to open as a FIFO without a reader does, but nobody could ever come to read it. */
+static void a_socket_is_no_fifo(void **state)
+{
+    (void)state;
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    snprintf(name.sun_path, sizeof name.sun_path, "%s", bench.path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)(const void *)&name, sizeof name), 0);
+    struct signals_config config = {.writers = 1, .log = &bench.log};
+    struct err e;
+    assert_int_equal(signals_open(&config, &bench.signals, &e), ERR_SYSTEM);
+    assert_non_null(strstr(e.text, bench.path));
+    close(fd);
+}
+
 static void a_file_that_cannot_be_opened_is_an_error(void **state)
 {
     (void)state;
@@ -443,6 +482,8 @@ int main(void)
         TEST(a_stopped_reader_does_not_delay_the_end),
         TEST(a_blocked_write_does_not_delay_the_end),
         TEST(a_file_is_opened_anew),
+        TEST(a_file_that_became_a_fifo_is_waited_for),
+        TEST(a_socket_is_no_fifo),
         TEST(a_file_that_cannot_be_opened_is_an_error),
         TEST(reloads_leave_nothing_behind),
     };

@@ -125,6 +125,13 @@ static void the_state_follows_the_windows(void **state)
     }
 }
 
+static uint64_t minded_count(void)
+{
+    uint64_t minded = 0;
+    for (int site = 0; site < SITE_COUNT; site++) minded += watch_minds((enum signal_site)site);
+    return minded;
+}
+
 /* Windows do not depend on when it is looked: a thread that was held up makes one longer. */
 static void a_late_look_ends_one_window(void **state)
 {
@@ -140,7 +147,32 @@ static void a_late_look_ends_one_window(void **state)
     assert_int_equal(w.window_end_ns, 100100);
     assert_int_equal(w.sites[SITE_POSTERIORS_ABSENT].windows_silent, 0);
     assert_int_equal(w.sites[SITE_POSTERIORS_STALE].windows_silent, 1);
-    assert_int_equal(w.judged, SITE_COUNT); /* none is declared per_request */
+    assert_int_equal(w.judged, minded_count());
+}
+
+/* A thousand reloads in a row, each of them told, are no fault of the signal that tells them. */
+static void reloads_that_all_succeed_are_no_constant_signal(void **state)
+{
+    (void)state;
+    struct watch w;
+    struct signal_account accounts[SITE_COUNT] = {0};
+    watch_init(&w, 100, 200, 0);
+    for (uint64_t window = 1; window <= 3; window++) {
+        accounts[SITE_PLAN_RELOADED].fired += 5000;
+        accounts[SITE_PLAN_RELOADED].opportunities += 5000;
+        assert_int_equal(watch_take(&w, accounts, window * 100), 0);
+    }
+    assert_int_equal(w.sites[SITE_PLAN_RELOADED].state, SIGNAL_STATE_CONSTANT);
+    assert_false(watch_minds(SITE_PLAN_RELOADED));
+    /* Nor is it one that no server was started lately. */
+    assert_int_equal(w.sites[SITE_SERVER_STARTED].state, SIGNAL_STATE_QUIET);
+    struct watch_rates rates[SITE_COUNT];
+    for (int site = 0; site < SITE_COUNT; site++)
+        watch_rates(&w, (enum signal_site)site, &accounts[site], 300, &rates[site]);
+    assert_true(rates[SITE_PLAN_RELOADED].wrong == 0);
+    enum signal_site order[SITE_COUNT];
+    watch_order(&w, rates, order);
+    assert_int_equal(order[0], SITE_PLAN_RELOADED); /* all the others are quiet */
 }
 
 static void rates_are_of_the_last_looks(void **state)
@@ -179,7 +211,7 @@ static void the_worst_comes_first(void **state)
         {SITE_UNKNOWN_VARIANT, 900, 1000, SIGNAL_STATE_NORMAL},
         {SITE_ACCEPT_PAUSED, 100, 2000, SIGNAL_STATE_NORMAL}, /* never: 5% is as bad as 50% */
         {SITE_POSTERIORS_PARTIAL, 40, 100, SIGNAL_STATE_NORMAL},
-        {SITE_SERVER_STARTED, 1, 1, SIGNAL_STATE_NORMAL},
+        {SITE_PLAN_REFUSED, 1, 1, SIGNAL_STATE_NORMAL},
         {SITE_POSTERIORS_ABSENT, 0, 5000, SIGNAL_STATE_NORMAL},
         {SITE_POSTERIORS_INVALID, 0, 5000, SIGNAL_STATE_QUIET},
     };
@@ -277,7 +309,7 @@ static void the_warning_is_budgeted(void **state)
         sleep_ms(5);
     }
     site_holds(bench.signals, SITE_SIGNAL_CONSTANT, 1, 0, 0, 1, 0, 0);
-    assert_true(all[SITE_SIGNAL_CONSTANT].opportunities >= 2 * SITE_COUNT);
+    assert_true(all[SITE_SIGNAL_CONSTANT].opportunities >= 2 * minded_count());
     bench_done(&bench);
 }
 
@@ -286,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_state_follows_the_windows),
         cmocka_unit_test(a_late_look_ends_one_window),
+        cmocka_unit_test(reloads_that_all_succeed_are_no_constant_signal),
         cmocka_unit_test(rates_are_of_the_last_looks),
         cmocka_unit_test(the_worst_comes_first),
         cmocka_unit_test(a_constant_signal_says_so),
