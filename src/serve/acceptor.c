@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -39,13 +40,15 @@ static void refuse(struct acceptor *a, const struct door *door, int fd, uint64_t
     struct err e;
     err_set(&e, ERR_CONNECTIONS_MAX, "this port has %u connections, and may not have more",
             door->config.slot_count);
-    http_write_problem(&b, &e, &(struct http_head){.close = true, .extra = "Retry-After: 1\r\n"},
-                       false);
+    char date[HTTP_DATE_BYTES];
+    http_date_write(date, clock_wall_us() / 1000000);
+    struct http_head head = {.close = true, .extra = "Retry-After: 1\r\n", .date = date};
+    http_write_problem(&b, &e, &head, false);
     if (door->config.counted) {
         signal_http(a->writer, err_status(e.code));
         signal_connections_max_reached(a->writer, (int)door->config.slot_count);
     }
-    int i = a->refused_next++ % ACCEPTOR_REFUSED_MAX;
+    int i = a->refused_next++ % a->refused_max;
     refused_close(a, i);
     if (send(fd, b.data, b.len, MSG_NOSIGNAL) < 0 || shutdown(fd, SHUT_WR) < 0 ||
         watch(a, EPOLL_CTL_ADD, fd, EPOLLIN, EVENT_REFUSED + (uint64_t)i) < 0) {
@@ -82,6 +85,18 @@ static void take_freed(struct door *door)
     }
 }
 
+static uint32_t door_open_count(const struct door *door)
+{
+    return door->config.slot_count - door->free_count;
+}
+
+static bool door_full(struct door *door)
+{
+    if (door_open_count(door) < door->config.open_max) return false;
+    take_freed(door);
+    return door_open_count(door) >= door->config.open_max;
+}
+
 static int fewest(struct door *door)
 {
     int count = door->config.loop_count, best = (int)(door->next++ % (unsigned)count);
@@ -112,16 +127,50 @@ static void hand_over(struct acceptor *a, struct door *door, int fd)
     event.events = EPOLLIN;
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
     if (door->config.counted) signal_count(a->writer, COUNTER_CONNECTIONS_ACCEPTED);
+    /* An idle connection wakes nobody; a loop that is to make room has to see it. */
+    if (door->config.makes_room && door_full(door)) loop_wake(loop);
+}
+
+static void door_listen(struct acceptor *a, const struct door *door, bool listens)
+{
+    watch(a, EPOLL_CTL_MOD, door->config.listen_fd, listens ? EPOLLIN : 0,
+          (uint64_t)(door - a->doors));
+}
+
+/* Full, and a further one is at the door: it has to wait there. */
+static void door_wait(struct acceptor *a, struct door *door)
+{
+    struct pollfd at_the_door = {.fd = door->config.listen_fd, .events = POLLIN};
+    if (door->waits || poll(&at_the_door, 1, 0) <= 0) return;
+    door->waits = true;
+    door_listen(a, door, false);
+    if (door->config.makes_room)
+        loop_wake(door->config.loops[0]);
+    else
+        signal_accept_paused(a->writer, COUNTER_ACCEPT_PAUSED_DESCRIPTORS,
+                             (int)door_open_count(door));
+}
+
+static void doors_go_on(struct acceptor *a)
+{
+    for (int d = 0; d < a->door_count; d++) {
+        struct door *door = &a->doors[d];
+        if (!door->waits || door_full(door)) continue;
+        door->waits = false;
+        if (!a->paused_until_ns) door_listen(a, door, true);
+    }
 }
 
 static void pause_accepting(struct acceptor *a, int error)
 {
     uint32_t open = 0;
     for (int d = 0; d < a->door_count; d++) {
-        open += a->doors[d].config.slot_count - a->doors[d].free_count;
-        watch(a, EPOLL_CTL_MOD, a->doors[d].config.listen_fd, 0, (uint64_t)d);
+        if (a->doors[d].config.counted) open += door_open_count(&a->doors[d]);
+        door_listen(a, &a->doors[d], false);
     }
     a->paused_until_ns = clock_mono_ns() + ACCEPTOR_PAUSE_MS * 1000000ull;
+    if (a->pause_told) return;
+    a->pause_told = true;
     signal_accept_paused(a->writer,
                          error == EMFILE || error == ENFILE ? COUNTER_ACCEPT_PAUSED_DESCRIPTORS
                                                             : COUNTER_ACCEPT_PAUSED_MEMORY,
@@ -132,7 +181,13 @@ static void resume_accepting(struct acceptor *a)
 {
     a->paused_until_ns = 0;
     for (int d = 0; d < a->door_count; d++)
-        watch(a, EPOLL_CTL_MOD, a->doors[d].config.listen_fd, EPOLLIN, (uint64_t)d);
+        if (!a->doors[d].waits) door_listen(a, &a->doors[d], true);
+}
+
+/* A door with fewer places than slots lets a further one wait instead of refusing it. */
+static bool door_may_refuse(const struct door *door)
+{
+    return !door->config.makes_room && door->config.open_max == door->config.slot_count;
 }
 
 /* At most `count` connections. Returns false when there are no more now. */
@@ -140,6 +195,10 @@ static bool door_accept(struct acceptor *a, struct door *door, int count)
 {
     take_freed(door);
     while (count-- > 0) {
+        if (!door_may_refuse(door) && door_full(door)) {
+            door_wait(a, door);
+            return false;
+        }
         int fd = accept4(door->config.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             int error = errno;
@@ -150,8 +209,8 @@ static bool door_accept(struct acceptor *a, struct door *door, int count)
             }
             continue; /* that connection's own fault: it has gone again */
         }
-        if (door->free_count == 0) take_freed(door);
-        if (door->free_count == 0) {
+        a->pause_told = false;
+        if (door_full(door)) {
             refuse(a, door, fd, clock_mono_ns());
             continue;
         }
@@ -162,11 +221,21 @@ static bool door_accept(struct acceptor *a, struct door *door, int count)
     return true;
 }
 
+static int turn_wait_ms(const struct acceptor *a)
+{
+    int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : -1;
+    for (int d = 0; d < a->door_count; d++) {
+        if (!a->doors[d].waits) continue;
+        if (a->doors[d].config.makes_room) return ACCEPTOR_ROOM_MS;
+        wait_ms = ACCEPTOR_TURN_MS;
+    }
+    return wait_ms;
+}
+
 static void acceptor_turn(struct acceptor *a)
 {
     struct epoll_event events[16];
-    int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : -1;
-    int n = epoll_wait(a->epoll_fd, events, 16, wait_ms);
+    int n = epoll_wait(a->epoll_fd, events, 16, turn_wait_ms(a));
     for (int i = 0; i < n; i++) {
         uint64_t what = events[i].data.u64;
         if (what < EVENT_WAKE && !a->paused_until_ns)
@@ -177,6 +246,7 @@ static void acceptor_turn(struct acceptor *a)
     uint64_t now_ns = clock_mono_ns();
     refused_expire(a, now_ns);
     if (a->paused_until_ns && a->paused_until_ns <= now_ns) resume_accepting(a);
+    doors_go_on(a);
 }
 
 static void *acceptor_run(void *argument)
@@ -193,7 +263,7 @@ static void *acceptor_run(void *argument)
 
 void acceptor_init(struct acceptor *a)
 {
-    *a = (struct acceptor){.epoll_fd = -1, .wake_fd = -1};
+    *a = (struct acceptor){.epoll_fd = -1, .wake_fd = -1, .refused_max = ACCEPTOR_REFUSED_MAX};
     for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) a->refused[i].fd = -1;
 }
 
@@ -212,9 +282,11 @@ static bool door_open(struct acceptor *a, int d, const struct door_config *confi
 }
 
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
-                            struct conn *conns, struct signal_writer *writer, struct err *e)
+                            struct conn *conns, int refused_max, struct signal_writer *writer,
+                            struct err *e)
 {
     acceptor_init(a);
+    a->refused_max = refused_max;
     a->writer = writer;
     a->conns = conns;
     a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

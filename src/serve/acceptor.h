@@ -2,8 +2,11 @@
  * the fewest. docs/decisions/0005-one-acceptor.md.
  *
  * What it cannot accept it does not spin on: where the system is out of descriptors or memory,
- * accepting pauses for a moment. Where a port has as many connections as it may have, a further one
- * is told so (503, Retry-After) and closed.
+ * accepting pauses for a moment. Where a port has as many connections as it has slots, a further
+ * one is told so (503, Retry-After) and closed; where it has as many as the descriptors allow, or
+ * where its loop makes room by itself (loop_config.kept_max), a further one waits to be accepted
+ * until one is closed. The one port's waiting is not the other's. A pause is told once, however
+ * often it is tried in vain to end it.
  *
  * Threads: acceptor_open and acceptor_close on one; the rest runs on the acceptor's own.
  * Ownership: the loops and connection slots are the server's; listening sockets become the
@@ -20,6 +23,7 @@ enum {
     ACCEPTOR_REFUSED_MAX = 64, /* of those told 503 that may linger at a time */
     ACCEPTOR_PAUSE_MS = 100,
     ACCEPTOR_TURN_MS = 50, /* where something is to be waited for */
+    ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
     ACCEPTOR_LINGER_MS = 1000,
     ACCEPTOR_BATCH = 64,
 };
@@ -30,7 +34,9 @@ struct door_config {
     struct loop **loops;
     int loop_count;
     uint32_t slot_first, slot_count;
-    bool counted; /* its connections are those of the metrics */
+    uint32_t open_max; /* what descriptors allow; at most slot_count */
+    bool makes_room;   /* its one loop closes connections so that a further one has a place */
+    bool counted;      /* its connections are those of the metrics */
 };
 
 struct door {
@@ -39,6 +45,7 @@ struct door {
     uint32_t free_count;
     uint32_t *open; /* by loop: handed in and not given back */
     unsigned next;  /* where the search for the fewest starts, so that ties go round */
+    bool waits;     /* full: accepting goes on once a connection is closed */
 };
 
 struct refused {
@@ -54,7 +61,9 @@ struct acceptor {
     struct door doors[ACCEPTOR_DOORS_MAX];
     struct refused refused[ACCEPTOR_REFUSED_MAX];
     int refused_count, refused_next;
+    int refused_max;
     uint64_t paused_until_ns; /* 0: accepting */
+    bool pause_told;          /* until something is accepted again */
     pthread_t thread;
     bool started;
     _Atomic bool stop;
@@ -63,10 +72,10 @@ struct acceptor {
 /* One that was never opened, and may be closed. */
 void acceptor_init(struct acceptor *a);
 
-/* Makes everything that can fail; acceptor_start then accepts. On failure the sockets stay the
- * caller's. */
+/* Makes everything that can fail; acceptor_start then accepts. `refused_max`: from 1 to
+ * ACCEPTOR_REFUSED_MAX. On failure the sockets stay the caller's. */
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
-                            struct conn *conns, struct signal_writer *writer,
+                            struct conn *conns, int refused_max, struct signal_writer *writer,
                             struct err *e) MUST_CHECK;
 
 enum err_code acceptor_start(struct acceptor *a, struct err *e) MUST_CHECK;

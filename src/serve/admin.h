@@ -13,7 +13,7 @@
 #include "serve/request_serve.h"
 
 enum {
-    ADMIN_CONNECTIONS_MAX = 64,
+    ADMIN_CONNECTIONS_MAX = 256,
     ADMIN_ANSWER_BYTES_MAX = 16 * 1024 * 1024,
     ADMIN_POOL_BYTES_MAX = 64 * 1024 * 1024,
     ADMIN_STALL_S = 5, /* a loop that has not turned for so long is not well */

@@ -138,7 +138,8 @@ static struct http_head head_next(const struct loop *l, struct conn *c, bool mor
 {
     const struct http_reader *r = &c->reader;
     if (!r->keep_alive || (l->phase_seen != LOOP_SERVING && !more)) c->last = true;
-    return (struct http_head){.close = c->last, .keep_alive_1_0 = r->http_1_0 && !c->last};
+    return (struct http_head){
+        .close = c->last, .keep_alive_1_0 = r->http_1_0 && !c->last, .date = l->date};
 }
 
 static void conn_problem(struct loop *l, struct http_head head, const struct err *e, bool head_only)
@@ -151,7 +152,7 @@ static void conn_problem(struct loop *l, struct http_head head, const struct err
 static void conn_give_up(struct loop *l, struct conn *c, const struct err *e)
 {
     c->last = true;
-    struct http_head head = {.close = true};
+    struct http_head head = {.close = true, .date = l->date};
     if (e->code == ERR_CONNECTIONS_MAX) head.extra = "Retry-After: 1\r\n";
     conn_problem(l, head, e, c->in_body && c->reader.method == HTTP_HEAD);
 }
@@ -166,6 +167,7 @@ static void conn_refuse(struct loop *l, struct conn *c, const char *bytes, bool 
     if (code == ERR_LENGTH_REQUIRED) c->last = true;
     struct http_head head = head_next(l, c, more);
     if (code == ERR_METHOD) head.extra = route_allow(route);
+    if (code == ERR_MEDIA_TYPE && c->reader.encoded) head.extra = "Accept-Encoding: identity\r\n";
     conn_problem(l, head, &e, c->reader.method == HTTP_HEAD);
 }
 

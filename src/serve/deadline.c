@@ -48,6 +48,19 @@ struct deadline *deadline_find_due(struct deadlines *d, uint64_t now_ns)
     return NULL;
 }
 
+struct deadline *deadline_find_oldest(struct deadlines *d)
+{
+    struct deadline *oldest = NULL;
+    uint64_t oldest_ns = UINT64_MAX;
+    for (int kind = 0; kind < DEADLINE_COUNT; kind++) {
+        struct deadline *first = deadline_find_first(d, (enum deadline_kind)kind);
+        if (!first || first->at_ns - d->timeout_ns[kind] >= oldest_ns) continue;
+        oldest = first;
+        oldest_ns = first->at_ns - d->timeout_ns[kind];
+    }
+    return oldest;
+}
+
 uint64_t deadline_next_ns(const struct deadlines *d)
 {
     uint64_t next = UINT64_MAX;

@@ -46,6 +46,9 @@ struct deadline *deadline_find_due(struct deadlines *d, uint64_t now_ns);
 /* The first of a kind; NULL if there is none. */
 struct deadline *deadline_find_first(struct deadlines *d, enum deadline_kind kind);
 
+/* The one that was armed the longest ago; NULL if none is. */
+struct deadline *deadline_find_oldest(struct deadlines *d);
+
 /* When the nearest is due; UINT64_MAX: none is armed. */
 uint64_t deadline_next_ns(const struct deadlines *d);
 

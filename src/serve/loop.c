@@ -8,20 +8,39 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+static void date_note(struct loop *l)
+{
+    int64_t second = l->wall_us > 0 ? l->wall_us / 1000000 : 0;
+    if (second == l->date_s) return;
+    l->date_s = second;
+    http_date_write(l->date, second);
+}
+
+/* Pipelined answers go out together: as many as, with what is kept beside them, fit the largest
+ * buffer that a pool keeps, so that holding them back for a peer that does not read takes one of
+ * those and no fresh memory. A single answer may be longer. What is not touched costs nothing. */
+static size_t loop_out_bytes(size_t answer_bytes_max)
+{
+    size_t held = POOL_BYTES_KEPT_MAX - LOOP_ANSWERED_MAX * sizeof(struct conn_answered) - 8;
+    return answer_bytes_max > held ? answer_bytes_max : held;
+}
+
 enum err_code loop_open(struct loop *l, const struct loop_config *config, struct err *e)
 {
     *l = (struct loop){.service = config->service,
                        .conns = config->conns,
+                       .kept_max = config->kept_max,
                        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
                        .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     atomic_init(&l->turned_ns, clock_mono_ns());
+    l->wall_us = clock_wall_us();
+    l->date_s = -1;
+    date_note(l);
     pool_init(&l->pool, config->pool_bytes_max);
     deadlines_init(&l->deadlines, config->timeout_ns);
-    /* Room for two answers, so that pipelined ones can go out together. What is not touched costs
-     * nothing. */
-    l->out_bytes = 2 * config->service->answer_bytes_max;
+    size_t out_bytes = loop_out_bytes(config->service->answer_bytes_max);
     l->in = malloc(LOOP_IN_BYTES);
-    l->out = buf_of(malloc(l->out_bytes), l->out_bytes);
+    l->out = buf_of(malloc(out_bytes), out_bytes);
     bool room = handoff_init(&l->arrived, config->conn_count);
     room = handoff_init(&l->freed, config->conn_count) && room;
 
@@ -54,13 +73,18 @@ void loop_close(struct loop *l)
     if (l->wake_fd >= 0) close(l->wake_fd);
 }
 
-void loop_phase_set(struct loop *l, enum loop_phase phase)
+void loop_wake(struct loop *l)
 {
     uint64_t one = 1;
-    atomic_store(&l->phase, (int)phase);
     /* Can only fail where the counter is full: then the loop is woken already. */
     ssize_t written = write(l->wake_fd, &one, sizeof one);
     (void)written;
+}
+
+void loop_phase_set(struct loop *l, enum loop_phase phase)
+{
+    atomic_store(&l->phase, (int)phase);
+    loop_wake(l);
 }
 
 /* ---- lag ------------------------------------------------------------------------------------ */
@@ -122,6 +146,15 @@ static void give_back_closed(struct loop *l)
     }
 }
 
+static void make_room(struct loop *l)
+{
+    while (l->kept_max && l->open > l->kept_max) {
+        struct deadline *oldest = deadline_find_oldest(&l->deadlines);
+        INVARIANT(oldest != NULL);
+        conn_close(l, (struct conn *)(void *)oldest);
+    }
+}
+
 static void close_all(struct loop *l, enum deadline_kind kind)
 {
     struct deadline *first;
@@ -138,6 +171,7 @@ static bool loop_turn(struct loop *l)
     int n = epoll_wait(l->epoll_fd, events, LOOP_EVENTS_MAX, turn_wait_ms(l));
     l->now_ns = l->last_ns = clock_mono_ns();
     l->wall_us = clock_wall_us();
+    date_note(l);
     atomic_store_explicit(&l->turned_ns, l->now_ns, memory_order_relaxed);
     take_arrived(l);
 
@@ -153,6 +187,7 @@ static bool loop_turn(struct loop *l)
     struct deadline *due;
     while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
         conn_expire(l, (struct conn *)(void *)due);
+    make_room(l);
     if (l->phase_seen >= LOOP_ENDING && n < LOOP_EVENTS_MAX) close_all(l, DEADLINE_IDLE);
     if (l->phase_seen == LOOP_ABANDON)
         for (int kind = 0; kind < DEADLINE_COUNT; kind++) close_all(l, (enum deadline_kind)kind);

@@ -43,6 +43,9 @@ struct loop_config {
     uint32_t conn_count;
     uint64_t timeout_ns[DEADLINE_COUNT];
     size_t pool_bytes_max;
+    /* Where more are open, those that have waited longest are closed at the end of a turn: an idle
+     * or slow client cannot keep another one out. 0: none is. */
+    uint32_t kept_max;
 };
 
 struct loop {
@@ -53,16 +56,17 @@ struct loop {
 
     struct pool pool;
     struct deadlines deadlines;
-    char *in;       /* LOOP_IN_BYTES */
-    struct buf out; /* empty between two connections */
-    size_t out_bytes;
+    char *in;            /* LOOP_IN_BYTES */
+    struct buf out;      /* empty between two connections */
     struct conn *closed; /* in this turn */
-    uint32_t open;
+    uint32_t open, kept_max;
 
     /* Of this turn. */
     enum loop_phase phase_seen;
     uint64_t now_ns, last_ns; /* when it began; when it last sent an answer */
     int64_t wall_us;
+    int64_t date_s; /* the second that `date` tells */
+    char date[HTTP_DATE_BYTES];
     /* One request in SAMPLE_EVERY is probed, if its service wants that. */
     uint32_t sample_in; /* reads until the next one */
     enum { SAMPLE_NONE, SAMPLE_READING, SAMPLE_ANSWERED } sample;
@@ -92,6 +96,9 @@ void loop_close(struct loop *l);
 
 /* Any thread. Wakes the loop, so that it is seen at once. */
 void loop_phase_set(struct loop *l, enum loop_phase phase);
+
+/* Any thread. The loop turns soon, whether anything has come or not. */
+void loop_wake(struct loop *l);
 
 /* The longest turn of the last LOOP_LAG_SECONDS. Any thread. */
 uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns);

@@ -1,11 +1,13 @@
 #include "serve/reload.h"
 
 #include "base/clock.h"
+#include "serve/plan_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #define AT_START_BIT(code, name) AT_START_##code,
@@ -79,7 +81,9 @@ static void served_free(struct reload *r, const struct plan_served *served)
 bool reload_init(struct reload *r, struct plan_live *live, struct signals *signals,
                  const char *path, struct plan *first, int readers)
 {
-    *r = (struct reload){.live = live,
+    *r = (struct reload){.asked_fd = -1,
+                         .stop_fd = -1,
+                         .live = live,
                          .signals = signals,
                          .path = path ? strdup(path) : NULL,
                          .started = first->server,
@@ -87,6 +91,7 @@ bool reload_init(struct reload *r, struct plan_live *live, struct signals *signa
                          .started_admin = copy_of(first->server.admin),
                          .started_file = copy_of(first->log.file),
                          .started_sink = first->log.sink};
+    pthread_mutex_init(&r->running, NULL);
     pthread_mutex_init(&r->lock, NULL);
     if ((path && !r->path) || !r->started_listen || !r->started_admin || !r->started_file)
         return false;
@@ -110,12 +115,16 @@ void reload_release(struct reload *r)
 
 void reload_done(struct reload *r)
 {
+    reload_stop(r);
     const struct plan_served *served = plan_live_current(r->live);
     if (served) served_free(r, served);
+    if (r->asked_fd >= 0) close(r->asked_fd);
+    if (r->stop_fd >= 0) close(r->stop_fd);
     free(r->path);
     free(r->started_listen);
     free(r->started_admin);
     free(r->started_file);
+    pthread_mutex_destroy(&r->running);
     pthread_mutex_destroy(&r->lock);
 }
 
@@ -129,44 +138,22 @@ static void fail_with(struct reload_outcome *out, enum err_code code, const char
     err_set(&out->errors.errors[0], code, "%s", text);
 }
 
-/* The whole file, in memory that the caller frees; NULL, and told, if it cannot be had. One byte
- * more than a plan may have is read, so that the loader sees that it is too long. */
-static char *file_read(const char *path, size_t *len, struct reload_outcome *out)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *memory = fd < 0 ? NULL : malloc(PLAN_BYTES_MAX + 1);
-    ssize_t n = memory ? 1 : -1;
-    *len = 0;
-    while (n > 0 && *len < PLAN_BYTES_MAX + 1) {
-        n = read(fd, memory + *len, PLAN_BYTES_MAX + 1 - *len);
-        if (n < 0 && errno == EINTR)
-            n = 1;
-        else if (n > 0)
-            *len += (size_t)n;
-    }
-    if (n < 0) {
-        out->code = ERR_PLAN_INVALID;
-        out->errors.count = 1;
-        err_set_sys(&out->errors.errors[0], ERR_PLAN_INVALID, errno, "%s cannot be read", path);
-        free(memory);
-        memory = NULL;
-    }
-    if (fd >= 0) close(fd);
-    return memory;
-}
-
 static struct plan *plan_read(struct reload *r, struct reload_outcome *out)
 {
     const struct plan_options options = {signal_site_names(), SITE_COUNT};
     struct span text = plan_demo_text();
-    char *memory = NULL;
+    struct plan_file file = {0};
     if (r->path) {
-        memory = file_read(r->path, &text.len, out);
-        if (!memory) return NULL;
-        text.data = memory;
+        out->code =
+            plan_file_read(r->path, RELOAD_READ_MS, r->stop_fd, &file, &out->errors.errors[0]);
+        if (out->code) {
+            out->errors.count = 1;
+            return NULL;
+        }
+        text = (struct span){file.memory, file.len};
     }
     struct plan *plan = plan_load(text, &options, &out->errors);
-    free(memory);
+    free(file.memory);
     if (!plan) out->code = ERR_PLAN_INVALID;
     return plan;
 }
@@ -232,12 +219,76 @@ static void outcome_tell(struct reload *r, struct signal_writer *writer,
 void reload_run(struct reload *r, struct signal_writer *writer, struct reload_outcome *out)
 {
     *out = (struct reload_outcome){0};
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->running);
     struct plan *plan = plan_read(r, out);
+    pthread_mutex_lock(&r->lock);
     if (plan) plan_take(r, plan, out);
     const struct plan *served = plan_live_current(r->live)->plan;
     memcpy(out->version, served->version.data, served->version.len);
     memcpy(out->fingerprint, served->fingerprint, sizeof out->fingerprint);
     outcome_tell(r, writer, out, served);
     pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->running);
+}
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static void event_put(int fd)
+{
+    uint64_t one = 1;
+    /* Can only fail where the counter is full: then it is seen already. */
+    ssize_t written = write(fd, &one, sizeof one);
+    (void)written;
+}
+
+static void *reload_thread_run(void *argument)
+{
+    struct reload *r = argument;
+    struct reload_outcome *outcome = malloc(sizeof *outcome);
+    INVARIANT(outcome != NULL);
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = r->stop_fd, .events = POLLIN},
+                                {.fd = r->asked_fd, .events = POLLIN}};
+        uint64_t count;
+        if (poll(fds, 2, -1) < 0) continue;
+        if (fds[0].revents) break;
+        if (read(r->asked_fd, &count, sizeof count) > 0) reload_run(r, r->writer, outcome);
+    }
+    free(outcome);
+    return NULL;
+}
+
+enum err_code reload_start(struct reload *r, struct signal_writer *writer, struct err *e)
+{
+    r->writer = writer;
+    int asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int error = errno;
+    if (asked_fd >= 0 && stop_fd >= 0) {
+        r->asked_fd = asked_fd;
+        r->stop_fd = stop_fd;
+        error = pthread_create(&r->thread, NULL, reload_thread_run, r);
+        if (!error) {
+            r->threaded = true;
+            pthread_setname_np(r->thread, "reload");
+            return ERR_OK;
+        }
+        r->asked_fd = r->stop_fd = -1;
+    }
+    if (asked_fd >= 0) close(asked_fd);
+    if (stop_fd >= 0) close(stop_fd);
+    return err_set_sys(e, ERR_SYSTEM, error, "cannot start the thread reload");
+}
+
+void reload_ask(struct reload *r)
+{
+    event_put(r->asked_fd);
+}
+
+void reload_stop(struct reload *r)
+{
+    if (!r->threaded) return;
+    event_put(r->stop_fd);
+    pthread_join(r->thread, NULL);
+    r->threaded = false;
 }

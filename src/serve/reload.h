@@ -8,6 +8,9 @@
  * of one version must be of one plan. A plan without a version takes its fingerprint for one, so
  * that it cannot lie.
  *
+ * Reading can take as long as RELOAD_READ_MS, where what stands at the path is no file. So a reload
+ * that nobody waits for runs on a thread of its own: who asks for it by reload_ask goes on at once.
+ *
  * Threads: reload_run may be called from any thread that is not between plan_live_enter and
  * plan_live_leave; one reload runs at a time, others wait. It allocates and reads a file. */
 #ifndef INTERLUDE_SERVE_RELOAD_H
@@ -19,6 +22,7 @@
 #include <pthread.h>
 
 enum {
+    RELOAD_READ_MS = 2000,
     RELOAD_VERSIONS_MAX = 1024, /* remembered; beyond them the oldest is forgotten */
     RELOAD_NOT_APPLIED_BYTES = 256,
 };
@@ -37,7 +41,12 @@ struct reload_version {
 };
 
 struct reload {
-    pthread_mutex_t lock;
+    pthread_mutex_t running; /* held for a whole reload: they take effect in their order */
+    pthread_mutex_t lock;    /* held while the plan that is served changes, or must not */
+    pthread_t thread;
+    struct signal_writer *writer; /* the thread's */
+    bool threaded;
+    int asked_fd, stop_fd; /* -1: no thread was started */
     struct plan_live *live;
     struct signals *signals;
     char *path; /* NULL: the built-in plan */
@@ -63,11 +72,22 @@ struct reload_outcome {
 bool reload_init(struct reload *r, struct plan_live *live, struct signals *signals,
                  const char *path, struct plan *first, int readers) MUST_CHECK;
 
+/* Starts the thread that reload_ask asks; `writer` becomes that thread's. */
+enum err_code reload_start(struct reload *r, struct signal_writer *writer,
+                           struct err *e) MUST_CHECK;
+
+/* A reload, soon. Any thread; waits for nobody. Asked for again before it begins, it is one. */
+void reload_ask(struct reload *r);
+
+/* Ends the thread. A reload that is being read is given up, on any thread, and so is every later
+ * one that would have to wait. Idempotent. */
+void reload_stop(struct reload *r);
+
 /* Tells the outcome by `writer` too, which is the calling thread's. */
 void reload_run(struct reload *r, struct signal_writer *writer, struct reload_outcome *out);
 
-/* The plan that is served, which stays so until reload_release. Waits for a reload that is running;
- * for threads that are no reader. */
+/* The plan that is served, which stays so until reload_release. Waits for a plan that is being put
+ * in place, not for one that is being read; for threads that are no reader. */
 const struct plan *reload_hold(struct reload *r);
 void reload_release(struct reload *r);
 

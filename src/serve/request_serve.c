@@ -15,7 +15,8 @@ static void request_reply(struct request_context *x, int64_t now_us, struct http
                           struct buf *out, struct err *e)
 {
     size_t begin = out->len;
-    *head = (struct http_head){200, "application/json", head->close, head->keep_alive_1_0, NULL};
+    head->status = 200;
+    head->content_type = "application/json";
     size_t mark = http_head_begin(out, head);
     reply_write(out, x->plan, &x->request, &x->decision, now_us);
     http_head_end(out, mark);

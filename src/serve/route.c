@@ -76,5 +76,8 @@ enum err_code route_check(const struct route_table *table, const struct http_rea
                        "a POST needs a Content-Length, or Transfer-Encoding: chunked");
     if (r->content == HTTP_CONTENT_OTHER || (found->guarded && r->content == HTTP_CONTENT_NONE))
         return err_set(e, ERR_MEDIA_TYPE, "the Content-Type has to be application/json");
+    if (r->encoded && (r->chunked || r->content_length))
+        return err_set(e, ERR_MEDIA_TYPE,
+                       "the body must be sent as it is: no Content-Encoding but identity is read");
     return ERR_OK;
 }

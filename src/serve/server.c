@@ -4,6 +4,7 @@
 #include "serve/acceptor.h"
 #include "serve/admin.h"
 #include "serve/cpus.h"
+#include "serve/descriptors.h"
 #include "serve/listen.h"
 #include "serve/worker.h"
 
@@ -12,12 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
     WORKER_POOLS_BYTES_MAX = 256 * 1024 * 1024, /* of all workers together */
-    DESCRIPTORS_BESIDE = 64,                    /* beside connections */
     CONTROL_TURN_MS = 20,                       /* while something is to be waited for */
     END_GRACE_MS = 1000, /* for what has begun, where a signal cut it short */
     LOG_CLOSE_MS = 1000,
@@ -25,7 +24,7 @@ enum {
 };
 
 /* Threads that tell something: the workers, and these. */
-enum { WRITER_CONTROL, WRITER_ACCEPTOR, WRITER_ADMIN, WRITERS_BESIDE };
+enum { WRITER_CONTROL, WRITER_ACCEPTOR, WRITER_ADMIN, WRITER_RELOAD, WRITERS_BESIDE };
 
 enum server_stage {
     SERVER_SERVING,
@@ -50,6 +49,8 @@ struct server {
 
     struct conn *conns;
     size_t conns_bytes;
+    uint64_t descriptors_max; /* the limit of open files, and its parts for connections */
+    struct descriptors descriptors;
     int listen_fd, admin_fd; /* until the acceptor has them */
     char listen[ADDRESS_TEXT_MAX], admin_listen[ADDRESS_TEXT_MAX];
     struct acceptor acceptor;
@@ -80,15 +81,15 @@ static sigset_t handled_signals(void)
     return set;
 }
 
-/* As many descriptors as the connections need, or as the system lets us have; where that is less,
- * accepting pauses at the limit. */
-static void descriptors_raise(uint64_t connections)
+/* As many descriptors as the connections need, or as the system lets us have, shared out. What is
+ * still to be opened: an epoll and a wake-up for each loop, the acceptor and the reload thread. */
+static void descriptors_get(struct server *s, int connections_max)
 {
-    struct rlimit limit;
-    rlim_t need = (rlim_t)connections + DESCRIPTORS_BESIDE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need) return;
-    limit.rlim_cur = limit.rlim_max < need ? limit.rlim_max : need;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    const struct descriptors wanted = {(uint32_t)connections_max, ADMIN_CONNECTIONS_MAX,
+                                       ACCEPTOR_REFUSED_MAX};
+    uint64_t held = descriptors_held() + 2 * ((uint64_t)s->worker_count + 3);
+    s->descriptors_max = descriptors_raise(held, &wanted);
+    s->descriptors = descriptors_share(s->descriptors_max, held, &wanted);
 }
 
 static void *loop_thread_run(void *argument)
@@ -132,7 +133,6 @@ static enum err_code signals_start(struct server *s, const struct server_config 
     if (code) return code;
     s->writer = signals_writer(s->signals, s->worker_count + WRITER_CONTROL);
     signals_gauge_set(s->signals, GAUGE_WORKERS, s->worker_count);
-    signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, plan->server.connections_max);
     signal_server_started(s->writer, config->program, config->commit, plan, getpid());
     return ERR_OK;
 }
@@ -144,6 +144,12 @@ static void timeouts_of(const struct plan_server *server, uint64_t ns[DEADLINE_C
     ns[DEADLINE_BODY] = (uint64_t)server->body_timeout_ms * MS_NS;
     ns[DEADLINE_ANSWER] = (uint64_t)server->answer_timeout_ms * MS_NS;
     ns[DEADLINE_LINGER] = (uint64_t)CONN_LINGER_MS * MS_NS;
+}
+
+/* Of so many connections to the operations port, an eighth, but at least one, is kept free. */
+static uint32_t operations_kept(uint32_t connections)
+{
+    return connections - (connections < 16 ? 1 : connections / 8);
 }
 
 /* The loops, with what they serve; none turns yet. */
@@ -187,6 +193,7 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
     config.service = &s->admin->service;
     config.conn_count = ADMIN_CONNECTIONS_MAX;
     config.pool_bytes_max = ADMIN_POOL_BYTES_MAX;
+    config.kept_max = operations_kept(s->descriptors.operations);
     return loop_thread_open(&s->admin_thread, &config, e);
 }
 
@@ -194,11 +201,22 @@ static enum err_code doors_open(struct server *s, const struct plan_server *plan
 {
     uint32_t connections = (uint32_t)plan->connections_max;
     const struct door_config doors[] = {
-        {s->listen_fd, s->worker_loops, s->worker_count, 0, connections, true},
-        {s->admin_fd, &s->admin_thread.loop, 1, connections, ADMIN_CONNECTIONS_MAX, false},
+        {.listen_fd = s->listen_fd,
+         .loops = s->worker_loops,
+         .loop_count = s->worker_count,
+         .slot_count = connections,
+         .open_max = s->descriptors.decisions,
+         .counted = true},
+        {.listen_fd = s->admin_fd,
+         .loops = &s->admin_thread.loop,
+         .loop_count = 1,
+         .slot_first = connections,
+         .slot_count = ADMIN_CONNECTIONS_MAX,
+         .open_max = s->descriptors.operations,
+         .makes_room = true},
     };
     enum err_code code =
-        acceptor_open(&s->acceptor, doors, 2, s->conns,
+        acceptor_open(&s->acceptor, doors, 2, s->conns, (int)s->descriptors.refused,
                       signals_writer(s->signals, s->worker_count + WRITER_ACCEPTOR), e);
     if (!code) s->listen_fd = s->admin_fd = -1;
     return code;
@@ -226,6 +244,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
                                   struct err *e)
 {
     struct plan *plan = config->plan;
+    int connections_max = plan->server.connections_max;
     struct span listen = config->listen ? span_of(config->listen) : plan->server.listen;
     struct span admin = config->admin ? span_of(config->admin) : plan->server.admin;
     enum err_code code;
@@ -233,7 +252,6 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if (s->worker_count > SERVER_WORKERS_MAX)
         return err_set(e, ERR_USAGE, "%d workers: at most %d can be had", s->worker_count,
                        SERVER_WORKERS_MAX);
-    descriptors_raise((uint64_t)plan->server.connections_max + ADMIN_CONNECTIONS_MAX);
     if ((code = listen_open(listen, &s->listen_fd, s->listen, e))) return code;
     if ((code = listen_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
     if ((code = signals_start(s, config, e))) return code;
@@ -241,14 +259,22 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if (!reload_init(&s->reload, &s->live, s->signals, config->plan_path, plan,
                      s->worker_count + 1))
         return err_set(e, ERR_SYSTEM, "there is not enough memory for the plan");
+    descriptors_get(s, connections_max);
+    signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, s->descriptors.decisions);
     if ((code = loops_open(s, config, e))) return code;
     if ((code = doors_open(s, &plan->server, e))) return code;
     atomic_store(&s->ready, true);
+    if ((code = reload_start(&s->reload,
+                             signals_writer(s->signals, s->worker_count + WRITER_RELOAD), e)))
+        return code;
     if ((code = threads_start(s, e))) return code;
     /* From here on a reload can free the plan that was given. */
     signal_server_ready(s->writer, reload_hold(&s->reload), span_of(s->listen),
                         span_of(s->admin_listen), s->worker_count);
     reload_release(&s->reload);
+    if ((int)s->descriptors.decisions < connections_max)
+        signal_descriptors_short(s->writer, (int)s->descriptors.decisions, connections_max,
+                                 (int64_t)s->descriptors_max);
     return ERR_OK;
 }
 
@@ -336,14 +362,6 @@ static void stop_signal(struct server *s, const char *reason, bool at_once)
     }
 }
 
-static void plan_reload(struct server *s)
-{
-    struct reload_outcome *outcome = malloc(sizeof *outcome);
-    INVARIANT(outcome != NULL);
-    reload_run(&s->reload, s->writer, outcome);
-    free(outcome);
-}
-
 /* 0: none came within the time that may be waited for. */
 static int signal_wait(const struct server *s)
 {
@@ -372,7 +390,7 @@ void server_run(struct server *s)
             stop_signal(s, "SIGINT", true);
             break;
         case SIGHUP:
-            plan_reload(s);
+            reload_ask(&s->reload);
             break;
         case SIGUSR1:
             signals_reopen(s->signals);
@@ -407,6 +425,7 @@ void server_close(struct server *s)
     acceptor_close(&s->acceptor);
     for (int i = 0; i < s->worker_count && i < SERVER_WORKERS_MAX; i++)
         loop_thread_close(&s->threads[i]);
+    if (s->reloadable) reload_stop(&s->reload); /* operations may be waiting for one, too */
     loop_thread_close(&s->admin_thread);
     if (s->reloadable) reload_done(&s->reload);
     if (s->writer) signal_server_stopped(s->writer, span_of(s->stop_reason));

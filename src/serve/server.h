@@ -1,6 +1,7 @@
 /* server: the whole of `interlude serve`, in the order in which it starts and stops.
  *
- *     control    the calling thread: signals, the drain, reloads by SIGHUP
+ *     control    the calling thread: signals and the drain; it waits for no file
+ *     reload     reads the plan anew for SIGHUP
  *     acceptor   accepts for both ports
  *     worker-N   decide
  *     operations the other port

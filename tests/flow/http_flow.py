@@ -1,10 +1,11 @@
 """The decision port: HTTP/1.1 with keep-alive, pipelining, chunks and expectations."""
 
+import email.utils
 import time
 import unittest
 
 from lib.server import Server, plan
-from lib.wire import Closed, Connection, ask, decide, request
+from lib.wire import Closed, Connection, ask, decide, get, request
 
 
 class Http(unittest.TestCase):
@@ -327,6 +328,30 @@ class Http(unittest.TestCase):
         self.assertEqual(c.answer().status, 404)
         self.assertEqual(c.answer().json()["request_id"], "real")
         self.assertTrue(c.is_open())
+
+    def test_body_in_another_coding(self):
+        c = self.connect()
+        c.send(request(body=b"\x1f\x8b", fields=[("Content-Encoding", "gzip")]))
+        a = c.answer()
+        self.assertEqual((a.status, a.code), (415, "unsupported_media_type"))
+        self.assertIn("Content-Encoding", a.json()["detail"])
+        self.assertEqual(a.field("Accept-Encoding"), "identity")
+        c.send(decide(fields=[("Content-Encoding", "identity")]))
+        self.assertEqual(c.answer().status, 200)
+
+    def test_every_answer_is_dated(self):
+        rows = [(decide(), 200), (request("/nothing"), 404), (b"NONSENSE\r\n\r\n", 400)]
+        for data, status in rows:
+            a = ask(self.server.decisions, data)
+            self.assertEqual(a.status, status)
+            self.assert_now(a.field("Date"))
+        for path in "/healthz", "/metrics", "/nothing":
+            self.assert_now(get(self.server.operations, path).field("Date"))
+
+    def assert_now(self, date):
+        told = email.utils.parsedate_to_datetime(date)
+        self.assertEqual(date, email.utils.format_datetime(told, usegmt=True))
+        self.assertLess(abs(told.timestamp() - time.time()), 5)
 
     def test_silence_after_an_answer(self):
         c = self.connect()

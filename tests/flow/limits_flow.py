@@ -157,6 +157,7 @@ class Connections(unittest.TestCase):
                     self.assertEqual((a.status, a.code), (503, "connections_max"))
                     self.assertGreaterEqual(int(a.field("Retry-After")), 1)
                     self.assertEqual(a.field("Connection"), "close")
+                    self.assertIsNotNone(a.field("Date"))
                     self.assertTrue(further.ended())
             # The other port has places of its own, and says what happens.
             self.assertEqual(get(server.operations, "/readyz").status, 200)
@@ -230,18 +231,56 @@ class Connections(unittest.TestCase):
                     break
             self.assertGreater(served, 20)
             self.assertLess(served, 64)
-            server.wait_log("accept_paused")
+            short = server.log("descriptors_short")[0]
+            self.assertEqual((short["connections_max"], short["descriptors"]), (10000, 64))
+            self.assertEqual(short["connections"], served)
+            told = server.wait_log("accept_paused")
+            self.assertEqual((told["reason"], told["connections"]), ("descriptors", served))
+            # It went on telling that of one pause, ten times a second, and could not be asked.
+            time.sleep(0.4)
+            self.assertEqual(len(server.log("accept_paused")), 1)
+            metrics = get(server.operations, "/metrics").body.decode()
+            self.assertIn('interlude_accept_paused_total{reason="descriptors"} 1\n', metrics)
+            self.assertIn("interlude_connections_max %d\n" % served, metrics)
+            self.assertEqual(get(server.operations, "/healthz").status, 200)
             held[0].send(decide())
             self.assertEqual(held[0].answer().status, 200)
             before = server.cpu_seconds()
             time.sleep(0.5)
             self.assertLess(server.cpu_seconds() - before, 0.25)
-            for c in held[:40]:
+            for c in held[:50]:
                 c.close()
             held[-1].socket.settimeout(5)
             self.assertEqual(held[-1].answer().status, 200)
-            for c in held[40:]:
+            for c in held[50:]:
                 c.close()
+
+    def test_descriptors_are_enough(self):
+        with Server(plan(server="workers: 1, connections_max: 20"), descriptors=400) as server:
+            ask(server.decisions, decide())
+            self.assertEqual(server.log("descriptors_short"), [])
+            metrics = get(server.operations, "/metrics").body.decode()
+            self.assertIn("interlude_connections_max 20\n", metrics)
+
+    def test_idle_connections_took_the_operations_port(self):
+        """More than it has places for: idle, and slow; whoever asks is answered."""
+        for data in b"", b"G":
+            for descriptors in None, 64:
+                with self.subTest(data, descriptors=descriptors), \
+                        Server(plan(server="workers: 1"), descriptors=descriptors) as server:
+                    held = []
+                    for _ in range(300):
+                        held.append(Connection(server.operations))
+                        held[-1].send(data)
+                    for _ in range(3):
+                        self.assertEqual(get(server.operations, "/healthz").status, 200)
+                    self.assertEqual(get(server.operations, "/metrics").status, 200)
+                    # The oldest went; the ones that came last are served.
+                    self.assertTrue(held[0].ended())
+                    held[-1].send(request("/readyz", None, "GET")[len(data):])
+                    self.assertEqual(held[-1].answer().status, 200)
+                    for c in held:
+                        c.close()
 
     def test_idle_costs_nothing(self):
         with Server(plan(server="workers: 2")) as server:

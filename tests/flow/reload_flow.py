@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import unittest
 
 from lib.server import Server, plan
@@ -123,6 +124,49 @@ class Reload(unittest.TestCase):
         server.write_plan("version: [")
         server.signal(signal.SIGHUP)
         server.wait_log("plan_refused")
+        self.assertEqual(ask(server.decisions, decide()).json()["version"], "t-2")
+
+    def fifo(self, server):
+        os.unlink(server.plan_path)
+        os.mkfifo(server.plan_path)
+
+    def test_a_plan_that_became_a_fifo_hung_the_server(self):
+        """SIGHUP, and nobody writes: SIGTERM and SIGINT are heard all the same, and at once."""
+        for number in signal.SIGTERM, signal.SIGINT:
+            with self.subTest(number):
+                server = self.serve(plan(server="drain: 0s"))
+                self.fifo(server)
+                server.signal(signal.SIGHUP)
+                self.assertEqual(get(server.operations, "/healthz").status, 200)
+                self.assertEqual(ask(server.decisions, decide()).status, 200)
+                began = time.monotonic()
+                server.signal(number)
+                self.assertEqual(server.wait_exit(), 0)
+                self.assertLess(time.monotonic() - began, 1.5)
+
+    def test_a_fifo_hung_the_operations_port(self):
+        server = self.serve()
+        self.fifo(server)
+        a = reload(server)
+        self.assertEqual((a.status, a.code), (422, "plan_invalid"))
+        self.assertIn("nobody wrote to it within 2000 ms", a.json()["detail"])
+        self.assertEqual(get(server.operations, "/healthz").status, 200)
+        # Nor does a reload that waits keep the server when it is to stop.
+        with Connection(server.operations) as c:
+            c.send(RELOAD)
+            time.sleep(0.1)
+            began = time.monotonic()
+            server.signal(signal.SIGINT)
+            self.assertEqual(server.wait_exit(), 0)
+            self.assertLess(time.monotonic() - began, 1.5)
+
+    def test_a_fifo_that_is_written_to_is_a_plan(self):
+        server = self.serve()
+        self.fifo(server)
+        server.signal(signal.SIGHUP)
+        with open(server.plan_path, "w") as f:
+            f.write(plan("t-2", action="none"))
+        server.wait_log("plan_reloaded")
         self.assertEqual(ask(server.decisions, decide()).json()["version"], "t-2")
 
     def test_every_answer_is_of_one_plan(self):

@@ -1,8 +1,10 @@
 """How it starts, and what it does where it cannot."""
 
 import os
+import shutil
 import signal
 import socket
+import tempfile
 import unittest
 
 from lib.server import Server, free_port, plan, wait_for
@@ -120,6 +122,27 @@ class Sinks(unittest.TestCase):
             os.close(writer)
             os.close(reader)
             self.check(port, admin)
+
+    def test_log_fifo_without_a_reader(self):
+        """It is waited for by the scribe, and by nobody else; also where it came by a rotation."""
+        for rotated in False, True:
+            with self.subTest(rotated):
+                port, admin = free_port(), free_port()
+                directory = tempfile.mkdtemp(prefix="interlude-test-")
+                self.addCleanup(shutil.rmtree, directory)
+                fifo = os.path.join(directory, "log")
+                if not rotated:
+                    os.mkfifo(fifo)
+                text = plan(log="level: info, sink: {file: %s}" % fifo)
+                with Server(text, args=listen(port, admin), wait=False) as server:
+                    self.check(port, admin)
+                    if rotated:
+                        os.unlink(fifo)
+                        os.mkfifo(fifo)
+                        server.signal(signal.SIGUSR1)
+                    self.check(port, admin)
+                    server.signal(signal.SIGINT)
+                    self.assertEqual(server.wait_exit(), 0)
 
     def test_stdout_not_read(self):
         port, admin = free_port(), free_port()

@@ -98,6 +98,26 @@ static void another_kind_leaves_the_list(void **state)
     assert_int_equal(deadline_next_ns(&d), 65);
 }
 
+/* Not the one that is due next: kinds have limits of their own. */
+static void the_oldest_has_waited_longest(void **state)
+{
+    (void)state;
+    struct deadlines d;
+    struct deadline idle = none(), head = none(), answer = none();
+    deadlines_init(&d, timeouts);
+    assert_null(deadline_find_oldest(&d));
+    deadline_arm(&d, &idle, DEADLINE_IDLE, 0);
+    deadline_arm(&d, &head, DEADLINE_HEAD, 1);
+    deadline_arm(&d, &answer, DEADLINE_ANSWER, 2);
+    assert_ptr_equal(deadline_find_oldest(&d), &idle);
+    deadline_arm(&d, &idle, DEADLINE_IDLE, 3);
+    assert_ptr_equal(deadline_find_oldest(&d), &head);
+    deadline_disarm(&head);
+    assert_ptr_equal(deadline_find_oldest(&d), &answer);
+    deadline_disarm(&answer);
+    assert_ptr_equal(deadline_find_oldest(&d), &idle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +126,7 @@ int main(void)
         cmocka_unit_test(nearest_of_all_kinds),
         cmocka_unit_test(armed_anew),
         cmocka_unit_test(another_kind_leaves_the_list),
+        cmocka_unit_test(the_oldest_has_waited_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,13 @@ static void variants(void **state)
 static void the_connection_is_the_callers(void **state)
 {
     (void)state;
+    static const char date[] = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
     for (int good = 0; good < 2; good++) {
         const char *body = good ? "{}" : "{";
         serve(body, (struct http_head){.close = true}, sizeof memory);
         assert_non_null(strstr(memory, "\r\nConnection: close\r\n"));
+        serve(body, (struct http_head){.date = date}, sizeof memory);
+        assert_non_null(strstr(memory, date));
         serve(body, (struct http_head){.keep_alive_1_0 = true}, sizeof memory);
         assert_non_null(strstr(memory, "\r\nConnection: keep-alive\r\n"));
     }

@@ -24,6 +24,7 @@ static enum err_code check(const struct route_table *table, const char *method, 
 #define JSON "Content-Type: application/json\r\n"
 #define TEXT "Content-Type: text/plain\r\n"
 #define LEN "Content-Length: 2\r\n"
+#define GZIP "Content-Encoding: gzip\r\n"
 #define CHUNKS "Transfer-Encoding: chunked\r\n"
 
 static void checks(void **state)
@@ -40,6 +41,12 @@ static void checks(void **state)
         {&route_decisions, "POST", "/v1/decide?x=1", LEN, ERR_OK},
         {&route_decisions, "POST", "/v1/decide", JSON, ERR_LENGTH_REQUIRED},
         {&route_decisions, "POST", "/v1/decide", LEN TEXT, ERR_MEDIA_TYPE},
+        {&route_decisions, "POST", "/v1/decide", LEN JSON GZIP, ERR_MEDIA_TYPE},
+        {&route_decisions, "POST", "/v1/decide", CHUNKS JSON GZIP, ERR_MEDIA_TYPE},
+        {&route_decisions, "POST", "/v1/decide", "Content-Length: 0\r\n" GZIP, ERR_OK},
+        {&route_decisions, "POST", "/v1/decide", LEN "Content-Encoding: identity\r\n", ERR_OK},
+        {&route_operations, "POST", "/v1/explain", LEN JSON GZIP, ERR_MEDIA_TYPE},
+        {&route_operations, "GET", "/metrics", GZIP, ERR_OK},
         {&route_decisions, "GET", "/v1/decide", "", ERR_METHOD},
         {&route_decisions, "HEAD", "/v1/decide", "", ERR_METHOD},
         {&route_decisions, "DELETE", "/v1/decide", "", ERR_METHOD},
