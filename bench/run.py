@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from benches import allocs, decide, memory, nginx, python, start, story, syscalls  # noqa: E402
+from benches import allocs, decide, memory, nginx, python, record, start, story, syscalls  # noqa: E402
 from lib.process import BenchError, Scope  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.targets import ROOT, Bench  # noqa: E402
@@ -21,6 +21,7 @@ BENCHES = {
     "python": python,
     "decide": decide,
     "memory": memory,
+    "record": record,
     "start": start,
     "story": story,
     "syscalls": syscalls,

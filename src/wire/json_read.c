@@ -14,7 +14,7 @@
 
 _Static_assert(JSON_DEPTH_MAX < 64, "a bit a level");
 
-static const uint8_t type_by_byte[256] = {
+const uint8_t json_type_by_byte[256] = {
     ['"'] = JSON_STRING, ['{'] = JSON_OBJECT, ['['] = JSON_ARRAY,  ['t'] = JSON_BOOL,
     ['f'] = JSON_BOOL,   ['n'] = JSON_NULL,   ['-'] = JSON_NUMBER, ['0'] = JSON_NUMBER,
     ['1'] = JSON_NUMBER, ['2'] = JSON_NUMBER, ['3'] = JSON_NUMBER, ['4'] = JSON_NUMBER,
@@ -82,10 +82,10 @@ static inline const char *space_end(const char *at, const char *end)
     return long_space_end(at, end);
 }
 
-enum json_type json_peek(struct json_reader *r)
+enum json_type json_peek_far(struct json_reader *r)
 {
     r->at = space_end(r->at, r->end);
-    enum json_type type = r->at < r->end ? type_by_byte[(unsigned char)*r->at] : JSON_ERROR;
+    enum json_type type = r->at < r->end ? json_type_by_byte[(unsigned char)*r->at] : JSON_ERROR;
     if (type == JSON_ERROR) fail_syntax(r, r->at, "a value was expected");
     return type;
 }
@@ -282,11 +282,26 @@ static struct span string_unescape(struct json_reader *r, const char *at, const 
     return (struct span){begin, (size_t)(to - begin)};
 }
 
+/* The closing quote of a string that begins at `at`, if that is the first of the next bytes that is
+ * not plain: true of most strings. NULL: they need a closer look. */
+static inline const char *short_string_end(const char *at, const char *end)
+{
+#if defined(__SSE2__)
+    if (end - at < 32) return NULL;
+    uint32_t found = json_plain_not16(at) | json_plain_not16(at + 16) << 16;
+    if (found && at[__builtin_ctz(found)] == '"') return at + __builtin_ctz(found);
+#else
+    (void)at, (void)end;
+#endif
+    return NULL;
+}
+
 /* The string whose opening quote is at `at`. `out` NULL: it is checked only. */
 static inline bool take_string(struct json_reader *r, const char *at, struct span *out)
 {
-    bool escaped;
-    const char *begin = at + 1, *end = string_end(r, begin, &escaped);
+    bool escaped = false;
+    const char *begin = at + 1, *end = short_string_end(begin, r->end);
+    if (!end) end = string_end(r, begin, &escaped);
     if (!end) return false;
     r->at = end + 1;
     if (!out) return true;
@@ -336,8 +351,27 @@ static inline bool container_next(struct json_reader *r, char close, const char 
     return true;
 }
 
+/* The next key, where all is as a serializer writes it: a comma, at most one blank, a short key, a
+ * colon. False, and nothing consumed, where something is not; what it is, the long way finds out.
+ */
+static inline bool plain_key(struct json_reader *r, struct span *key)
+{
+    const char *at = r->at, *end;
+    const uint64_t bit = (uint64_t)1 << r->depth;
+    if (r->end - at < 40) return false;
+    if (r->nonempty & bit && *at++ != ',') return false;
+    if (*at == ' ') at++;
+    if (*at++ != '"') return false;
+    if (!(end = short_string_end(at, r->end)) || end[1] != ':') return false;
+    r->nonempty |= bit;
+    *key = (struct span){at, (size_t)(end - at)};
+    r->at = end + 2;
+    return true;
+}
+
 static inline bool object_next(struct json_reader *r, struct span *key)
 {
+    if (key && plain_key(r, key)) return true;
     if (!container_next(r, '}', "a comma or } was expected")) return false;
     if (r->at == r->end || *r->at != '"')
         return fail_syntax(r, r->at, "a key in double quotes was expected");

@@ -46,7 +46,7 @@ struct json_reader {
 void json_reader_init(struct json_reader *r, struct span text, char *scratch, size_t scratch_size);
 
 /* The type of the value that comes next; consumes white space only. JSON_ERROR if none does. */
-enum json_type json_peek(struct json_reader *r);
+static inline enum json_type json_peek(struct json_reader *r);
 
 /* Each consumes one value of that type, or fails with ERR_JSON_SYNTAX if the text has another type
  * there: peek first where the type is the sender's choice. */
@@ -77,6 +77,21 @@ bool json_end(struct json_reader *r);
 
 /* Puts an error of the caller's own at the place where the reader stands. The first one stays. */
 void json_fail(struct json_reader *r, enum err_code code, const char *text);
+
+/* json_peek's: the type that a value has which begins with that byte, and the way where the next
+ * byte does not tell it. */
+extern const uint8_t json_type_by_byte[256];
+enum json_type json_peek_far(struct json_reader *r);
+
+static inline enum json_type json_peek(struct json_reader *r)
+{
+    if (r->end - r->at >= 2) {
+        if (*r->at == ' ') r->at++;
+        enum json_type type = (enum json_type)json_type_by_byte[(unsigned char)*r->at];
+        if (type != JSON_ERROR) return type;
+    }
+    return json_peek_far(r);
+}
 
 /* The byte offset of the error in the text. */
 size_t json_error_offset(const struct json_reader *r);
