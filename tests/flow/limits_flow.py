@@ -1,6 +1,7 @@
 """What a client may take: time, memory, connections, descriptors."""
 
 import os
+import resource
 import socket
 import time
 import unittest
@@ -254,6 +255,24 @@ class Connections(unittest.TestCase):
             self.assertEqual(held[-1].answer().status, 200)
             for c in held[50:]:
                 c.close()
+
+    def test_a_pause_is_told_once(self):
+        """The limit falls under what is open while it runs: accepting fails every 100 ms."""
+        with Server(plan(server="workers: 1")) as server:
+            ask(server.decisions, decide())
+            pid, kind = server.process.pid, resource.RLIMIT_NOFILE
+            soft, hard = resource.prlimit(pid, kind)
+            resource.prlimit(pid, kind, (8, hard))
+            c = Connection(server.decisions)
+            c.send(decide())
+            server.wait_log("accept_paused")
+            time.sleep(0.5)
+            self.assertEqual(len(server.log("accept_paused")), 1)
+            resource.prlimit(pid, kind, (soft, hard))
+            self.assertEqual(c.answer().status, 200)
+            c.close()
+            metrics = get(server.operations, "/metrics").body.decode()
+            self.assertIn('interlude_accept_paused_total{reason="descriptors"} 1\n', metrics)
 
     def test_descriptors_are_enough(self):
         with Server(plan(server="workers: 1, connections_max: 20"), descriptors=400) as server:
