@@ -124,7 +124,7 @@ static void hand_over(struct acceptor *a, struct door *door, int fd)
     }
     door->open[which]++;
     handoff_put(&loop->arrived, slot);
-    event.events = EPOLLIN;
+    event.events = (uint32_t)CONN_WATCHED;
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
     if (door->config.counted) signal_count(a->writer, COUNTER_CONNECTIONS_ACCEPTED);
     /* An idle connection wakes nobody; a loop that is to make room has to see it. */

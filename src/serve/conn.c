@@ -5,11 +5,13 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { INPUT_ROOM_MIN = 2048 };
+enum {
+    INPUT_ROOM_MIN = 2048,
+    READS_MAX = 16, /* from one connection in one turn; then the others come first */
+};
 
 void conn_open(struct loop *l, struct conn *c)
 {
@@ -49,6 +51,7 @@ static void conn_linger(struct loop *l, struct conn *c)
         return;
     }
     shutdown(c->fd, SHUT_WR);
+    conn_watch(l, c, EPOLLIN); /* as long as there is something to throw away */
     c->state = CONN_LINGERING;
     c->linger_left = CONN_LINGER_BYTES_MAX;
     pool_give(&l->pool, &c->in);
@@ -341,18 +344,20 @@ static bool conn_grow(struct loop *l, struct conn *c)
     return true;
 }
 
-static void conn_read(struct loop *l, struct conn *c)
+/* Returns whether more may be there already. */
+static bool conn_read(struct loop *l, struct conn *c)
 {
     if (c->in.data && c->in.cap - c->in_len < INPUT_ROOM_MIN && c->in.cap < POOL_BYTES_KEPT_MAX &&
         !conn_grow(l, c)) {
         conn_no_memory(l, c);
-        return;
+        return false;
     }
     char *bytes = c->in.data ? c->in.data : l->in;
     size_t cap = c->in.data ? c->in.cap : LOOP_IN_BYTES;
     INVARIANT(c->in_len < cap);
     sample_begin(l);
-    ssize_t n = recv(c->fd, bytes + c->in_len, cap - c->in_len, 0);
+    size_t room = cap - c->in_len;
+    ssize_t n = recv(c->fd, bytes + c->in_len, room, 0);
     if (n > 0)
         conn_serve(l, c, bytes, c->in_len + (size_t)n);
     else if (n == 0)
@@ -360,6 +365,20 @@ static void conn_read(struct loop *l, struct conn *c)
     else if (send_failed())
         conn_close(l, c);
     l->sample = SAMPLE_NONE; /* where it was no whole request */
+    return n > 0 && (size_t)n == room;
+}
+
+/* Reads what is there; and where the peer has shut its side, on to the end. */
+static void conn_read_on(struct loop *l, struct conn *c, bool ended)
+{
+    bool more = conn_read(l, c);
+    for (int reads = 1; c->state == CONN_READING && (more || ended); reads++) {
+        if (reads == READS_MAX) {
+            conn_watch(l, c, (uint32_t)CONN_WATCHED); /* told again in the next turn */
+            return;
+        }
+        more = conn_read(l, c);
+    }
 }
 
 /* ---- the other states ----------------------------------------------------------------------- */
@@ -378,7 +397,7 @@ static void conn_send(struct loop *l, struct conn *c)
     count_answered(l, (const struct conn_answered *)(const void *)behind, c->answered_count);
     pool_give(&l->pool, &c->out);
     c->state = CONN_READING;
-    conn_watch(l, c, EPOLLIN);
+    conn_watch(l, c, (uint32_t)CONN_WATCHED);
     if (c->last) {
         conn_linger(l, c);
         return;
@@ -400,11 +419,11 @@ static void conn_discard(struct loop *l, struct conn *c)
         c->linger_left -= (uint32_t)n;
 }
 
-void conn_event(struct loop *l, struct conn *c)
+void conn_event(struct loop *l, struct conn *c, uint32_t events)
 {
     switch (c->state) {
     case CONN_READING:
-        conn_read(l, c);
+        conn_read_on(l, c, events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR));
         break;
     case CONN_SENDING:
         conn_send(l, c);

@@ -17,6 +17,8 @@
 #include "serve/route.h"
 #include "wire/http_read.h"
 
+#include <sys/epoll.h>
+
 struct loop;
 
 enum {
@@ -62,8 +64,13 @@ struct conn {
 /* Takes over an accepted socket: c->fd and c->slot are set, the rest is not. */
 void conn_open(struct loop *l, struct conn *c);
 
-/* What epoll saw. */
-void conn_event(struct loop *l, struct conn *c);
+/* What an open connection is watched for. At the edge: once it has been told, a connection that was
+ * read empty costs the next wait nothing. So whoever leaves something unread has to come back for it
+ * himself: conn_event does. */
+enum { CONN_WATCHED = (int)(EPOLLIN | EPOLLRDHUP | EPOLLET) };
+
+/* What epoll saw: its `events`. */
+void conn_event(struct loop *l, struct conn *c, uint32_t events);
 
 /* Its deadline has passed. */
 void conn_expire(struct loop *l, struct conn *c);

@@ -178,7 +178,7 @@ static bool loop_turn(struct loop *l)
     if (n > 0) l->service->turn_begin(l->service);
     for (int i = 0; i < n; i++) {
         if (events[i].data.ptr)
-            conn_event(l, events[i].data.ptr);
+            conn_event(l, events[i].data.ptr, events[i].events);
         else
             wake_read(l);
     }

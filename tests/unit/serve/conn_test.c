@@ -91,7 +91,7 @@ static size_t read_all(struct conn *c, int client)
         if (n > 0)
             all += (size_t)n;
         else if (c->state == CONN_SENDING)
-            conn_event(&loop, c);
+            conn_event(&loop, c, EPOLLIN);
         else
             return all;
     }
@@ -112,7 +112,7 @@ static void pipelined_answers_that_are_not_read_fit_a_buffer_of_the_pool(void **
             answered_count = 0;
             assert_int_equal(send(client, REQUEST REQUEST REQUEST, 3 * strlen(REQUEST), 0),
                              3 * strlen(REQUEST));
-            conn_event(&loop, c);
+            conn_event(&loop, c, EPOLLIN);
             assert_true(c->out.cap <= POOL_BYTES_KEPT_MAX);
             if (body_bytes > 10) assert_int_equal(c->state, CONN_SENDING);
             assert_true(read_all(c, client) > 3 * body_bytes);
@@ -135,7 +135,7 @@ static void answers_are_dated(void **state)
         char text[1024] = {0};
         int client = connect_to(c);
         assert_true(send(client, requests[i], strlen(requests[i]), 0) > 0);
-        conn_event(&loop, c);
+        conn_event(&loop, c, EPOLLIN);
         assert_true(recv(client, text, sizeof text - 1, 0) > 0);
         const char *date = strstr(text, "\r\nDate: ");
         if (!date) fail_msg("%s", text);
