@@ -53,7 +53,8 @@ static void note_head(struct account *a, const struct http_reader *r, const char
     note_number(a, r->method);
     note_number(a, r->content);
     note_number(a, (uint64_t)(r->http_1_0 | r->keep_alive << 1 | r->expect_continue << 2 |
-                              r->accept_openmetrics << 3 | r->chunked << 4 | r->has_length << 5));
+                              r->accept_openmetrics << 3 | r->chunked << 4 | r->has_length << 5 |
+                              r->encoded << 6));
     note_number(a, r->content_length);
 }
 
