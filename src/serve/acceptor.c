@@ -105,30 +105,19 @@ static int fewest(struct door *door)
     return best;
 }
 
-/* Known to the epoll first, handed over second, watched third. So a loop that closes a connection
- * closes one that nobody is about to add; what comes in between wakes nobody for nothing; and where
- * the loop has closed it already, there is nothing left to be watched. */
+/* From here on the connection is the loop's, which watches it and closes it: nobody else touches
+ * its descriptor any more. */
 static void hand_over(struct acceptor *a, struct door *door, int fd)
 {
     int which = fewest(door);
     struct loop *loop = door->config.loops[which];
     uint32_t slot = door->free[--door->free_count];
-    struct conn *c = &a->conns[slot];
-    c->fd = fd;
-    c->slot = slot;
-    struct epoll_event event = {.events = 0, .data.ptr = c};
-    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-        close(fd);
-        door->free[door->free_count++] = slot;
-        return;
-    }
+    a->conns[slot].fd = fd;
+    a->conns[slot].slot = slot;
     door->open[which]++;
     handoff_put(&loop->arrived, slot);
-    event.events = (uint32_t)CONN_WATCHED;
-    epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+    loop_wake(loop);
     if (door->config.counted) signal_count(a->writer, COUNTER_CONNECTIONS_ACCEPTED);
-    /* An idle connection wakes nobody; a loop that is to make room has to see it. */
-    if (door->config.makes_room && door_full(door)) loop_wake(loop);
 }
 
 static void door_listen(struct acceptor *a, const struct door *door, bool listens)

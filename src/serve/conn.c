@@ -22,6 +22,8 @@ void conn_open(struct loop *l, struct conn *c)
     http_reader_init(&c->reader);
     deadline_arm(&l->deadlines, &c->deadline, DEADLINE_IDLE, l->now_ns);
     l->open++;
+    struct epoll_event event = {.events = (uint32_t)CONN_WATCHED, .data.ptr = c};
+    if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) conn_close(l, c);
 }
 
 void conn_close(struct loop *l, struct conn *c)
@@ -432,8 +434,7 @@ void conn_event(struct loop *l, struct conn *c, uint32_t events)
         conn_discard(l, c);
         break;
     case CONN_CLOSED:
-        /* Watched by the acceptor, and about to be handed over: epoll will tell of it again. */
-        break;
+        break; /* earlier in this turn */
     }
 }
 

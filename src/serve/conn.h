@@ -65,8 +65,8 @@ struct conn {
 void conn_open(struct loop *l, struct conn *c);
 
 /* What an open connection is watched for. At the edge: once it has been told, a connection that was
- * read empty costs the next wait nothing. So whoever leaves something unread has to come back for it
- * himself: conn_event does. */
+ * read empty costs the next wait nothing. So whoever leaves something unread has to come back for
+ * it himself: conn_event does. */
 enum { CONN_WATCHED = (int)(EPOLLIN | EPOLLRDHUP | EPOLLET) };
 
 /* What epoll saw: its `events`. */

@@ -2,8 +2,8 @@
  *
  * A turn: wait; note the time; take over the connections that the acceptor has handed in; serve
  * what has come, each connection to its end of what it sent; end what is due; give back the slots
- * of connections that are closed. A turn comes at least every LOOP_TURN_MS, so nobody has to wake
- * a loop, and a loop that does not turn is found out by /healthz.
+ * of connections that are closed. A turn comes at least every LOOP_TURN_MS, and at once when
+ * a connection is handed in; a loop that does not turn is found out by /healthz.
  *
  * A request that comes in one piece costs epoll_wait, recv and send: it is read into the loop's own
  * buffer, answered into the loop's other one, and both are free again at the end of the turn.
