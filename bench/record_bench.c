@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BATCH = 64, BATCHES = 2000, COLD_SAMPLES = 400, COLD_BYTES = 64 * 1024 * 1024 };
+enum { BATCH = 64, BATCHES = 800, COLD_SAMPLES = 400, COLD_BYTES = 64 * 1024 * 1024 };
 
 static const char *const bodies[] = {
     "{\"request_id\": \"r-123\", \"segment_id\": \"core\", \"variant\": \"bayes\",\n"
@@ -90,7 +90,7 @@ static double warm_ns(struct bench *b, int which)
 {
     static double ns[BATCHES];
     for (int i = 0; i < BATCHES; i++) {
-        if (i % 8 == 0) nap_ms(15);
+        if (i % 8 == 0) nap_ms(40);
         for (int k = 0; k < 8; k++) tell(b, which); /* warm again after the nap */
         uint64_t begun = clock_mono_ns();
         for (int k = 0; k < BATCH; k++) tell(b, which);

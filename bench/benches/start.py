@@ -35,7 +35,8 @@ def start_ms(bench):
     argv = [bench.program("interlude"), "serve", "--workers", "1"]
     argv += ["--listen", f"127.0.0.1:{port}", "--admin", f"127.0.0.1:{admin_port}"]
     began = time.monotonic()
-    server = bench.scope.start(argv, core=bench.server_core, stdout=subprocess.DEVNULL)
+    server = bench.scope.start(argv, core=bench.server_core, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
     while not ready(admin_port):
         if server.poll() is not None:
             raise BenchError(f"interlude ended with {server.returncode} before it was ready")

@@ -51,6 +51,7 @@ static void record_begin(const struct telling *t, struct record *r, enum signal_
 static void record_actions(const struct telling *t, struct record *r, enum signal_field_id field,
                            action_set set)
 {
+    if (!set) return;
     record_list_begin(r, field);
     for (; set; set = (action_set)(set & (set - 1)))
         record_list_add(r, t->plan->actions.actions[__builtin_ctz(set)].name);
@@ -60,9 +61,20 @@ static void record_actions(const struct telling *t, struct record *r, enum signa
 static void record_attributes(const struct telling *t, struct record *r, enum signal_field_id field,
                               uint64_t slots)
 {
+    if (!slots) return;
     record_list_begin(r, field);
     for (; slots; slots &= slots - 1)
         record_list_add(r, t->plan->schema.attributes[__builtin_ctzll(slots)].name);
+    record_list_end(r);
+}
+
+static void record_unknown_names(const struct request *request, struct record *r)
+{
+    int unknown = request->unknown_actions;
+    if (!unknown) return;
+    record_list_begin(r, FIELD_UNKNOWN_ACTIONS);
+    for (int i = 0; i < unknown && i < REQUEST_UNKNOWN_NAMES_MAX; i++)
+        record_list_add(r, request->unknown_names[i]);
     record_list_end(r);
 }
 
@@ -74,11 +86,7 @@ static void tell_posteriors(const struct telling *t, enum signal_site site)
     record_begin(t, &r, site);
     record_actions(t, &r, FIELD_MISSING_ACTIONS, presence->missing);
     record_actions(t, &r, FIELD_INVALID_ACTIONS, presence->invalid);
-    int unknown = t->request->unknown_actions;
-    record_list_begin(&r, FIELD_UNKNOWN_ACTIONS);
-    for (int i = 0; i < unknown && i < REQUEST_UNKNOWN_NAMES_MAX; i++)
-        record_list_add(&r, t->request->unknown_names[i]);
-    record_list_end(&r);
+    record_unknown_names(t->request, &r);
     writer_place(t->writer, &r);
 }
 
