@@ -46,8 +46,8 @@ bool app_serve_begin(struct server_config *config);
 /* Reads argv[*i], an option of `serve`, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG. */
 int app_serve_option(int argc, char **argv, int *i, struct server_config *config);
 
-/* Serves config->plan, which it takes over, until a signal ends it; tells on stderr where it listens,
- * and with `hint` a request to paste. The process's exit code. */
+/* Serves config->plan, which it takes over, until a signal ends it; tells on stderr where it
+ * listens, and with `hint` a request to paste. The process's exit code. */
 int app_serve_run(const struct server_config *config, bool hint);
 
 /* Reads an option's value: `--name VALUE` or `--name=VALUE` at argv[*i]; moves *i on. NULL if
