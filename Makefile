@@ -54,7 +54,7 @@ archive_of = $(foreach r,$(1),$(B)/room/$(r).a)
 linked_of  = $(foreach r,app lab serve record signal plan decide policy rule wire base,\
                $(if $(filter $(r),$(FLOOR_$(1))),$(B)/room/$(r).a))
 
-.PHONY: all tests benches fuzz examples install clean
+.PHONY: .FORCE all tests benches fuzz examples install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
