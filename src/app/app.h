@@ -12,6 +12,21 @@ enum exit_code {
     EXIT_WRONG = 2, /* usage or configuration */
 };
 
+struct app_command {
+    const char *name, *arguments, *what;
+    int (*run)(int argc, char **argv);
+    bool has_help; /* it answers --help itself */
+};
+
+struct app_program {
+    const char *name, *intro, *outro;
+    const struct app_command *commands;
+    size_t command_count;
+};
+
+/* Finds the command that argv[1] names and runs it; or prints the help. The exit code. */
+int app_main(int argc, char **argv, const struct app_program *program);
+
 int cmd_serve(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
