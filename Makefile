@@ -93,10 +93,6 @@ CFLAGS_plan = -DDEMO_PLAN_PATH='"$(abspath examples/interlude.yaml)"'
 
 # ---- programs ----------------------------------------------------------------------------------
 
-MAINS := main lab_main
-app_parts = $(filter-out $(foreach m,$(MAINS),$(B)/obj/app/$(m).o),$(call obj_of,app))
-below_app = $(filter-out $(B)/room/app.a,$(call linked_of,app))
-
 $(B)/interlude: $(B)/obj/app/main.o $(call archive_of,$(ROOMS))
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(call linked_of,app) $(LIBS)
 

@@ -309,10 +309,12 @@ static void a_stopped_reader_does_not_delay_the_end(void **state)
 
 /* A terminal that nobody reads says that it takes something and then blocks for the rest. In a
  * process of its own: the blocked thread ends only with it. */
+enum { NO_TERMINAL = 2 };
+
 static int terminal_child(void)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return 2;
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return NO_TERMINAL;
     int terminal = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal < 0) return 3;
     dup2(terminal, STDERR_FILENO);
@@ -340,6 +342,10 @@ static void a_blocked_write_does_not_delay_the_end(void **state)
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_TERMINAL) {
+        print_message("skipped: there is no pseudo-terminal here (/dev/pts)\n");
+        skip();
+    }
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
