@@ -312,7 +312,7 @@ class Sinks(unittest.TestCase):
         fire(server, 100)
         begun = time.monotonic()
         server.signal(signal.SIGINT)
-        self.assertEqual(server.wait_exit(), 0)
+        self.assertEqual(server.wait_exit(), 0, server.errors())
         self.assertLess(time.monotonic() - begun, 6)  # 1 s for the log, and room for a busy machine
 
     def test_reloads_with_the_reader_stopped(self):
