@@ -11,7 +11,21 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from benches import allocs, decide, memory, nginx, python, record, start, story, syscalls  # noqa: E402
+from benches import (  # noqa: E402
+    allocs,
+    decide,
+    memory,
+    nginx,
+    python,
+    reader,
+    record,
+    reloads,
+    sampling,
+    start,
+    story,
+    syscalls,
+    warning,
+)
 from lib.process import BenchError, Scope  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.targets import ROOT, Bench  # noqa: E402
@@ -22,6 +36,10 @@ BENCHES = {
     "decide": decide,
     "memory": memory,
     "record": record,
+    "warning": warning,
+    "reader": reader,
+    "reloads": reloads,
+    "sampling": sampling,
     "start": start,
     "story": story,
     "syscalls": syscalls,

@@ -21,7 +21,6 @@ import subprocess
 from lib import drive, process, stats
 from lib.process import BenchError
 from lib.report import interval_text, number_text
-from lib.targets import ROOT
 
 from . import python
 
@@ -116,19 +115,11 @@ def name_of(form):
 
 def plan_file(bench):
     """The demonstration plan without a budget. It ends as soon as it is told to."""
-    with open(os.path.join(ROOT, "examples", "interlude.yaml")) as file:
-        text = file.read()
-    for old, new in (
+    return bench.plan(
+        "story",
         ("budget: {rate: 10, burst: 100}", "budget: {rate: unlimited}"),
         ("workers: auto}", "workers: auto, drain: 0s}"),
-    ):
-        if text.count(old) != 1:
-            raise BenchError(f"examples/interlude.yaml has no `{old}` to replace")
-        text = text.replace(old, new)
-    path = os.path.join(bench.directory, "story.yaml")
-    with open(path, "w") as file:
-        file.write(text)
-    return path
+    )
 
 
 def start(bench, form, plan, mood, pipe_kib):

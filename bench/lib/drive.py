@@ -72,6 +72,7 @@ def load(bench, target, rate, seconds, connections=64, body=REQUEST):
         "rate": result["answers_per_second"],
         "cpu_us": used / result["answered"] * 1e6,
         **{f"{p}_us": result[f"{p}_ns"] / 1000 for p in ("p50", "p99", "p999")},
+        "answered": result["answered"],
         "failed": result["due"] - result["answered"],
         "bottleneck": told["generator"]["bottleneck"],
     }

@@ -77,6 +77,19 @@ class Bench:
         """A file for what a server says on stderr."""
         return os.path.join(self.directory, f"{name}.stderr")
 
+    def plan(self, name, *changes):
+        """The demonstration plan with some of its text changed: (old, new) each. Its path."""
+        with open(os.path.join(ROOT, "examples", "interlude.yaml")) as file:
+            text = file.read()
+        for old, new in changes:
+            if text.count(old) != 1:
+                raise BenchError(f"examples/interlude.yaml has not one `{old}` to replace")
+            text = text.replace(old, new)
+        path = os.path.join(self.directory, f"{name}.yaml")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
     def collector(self, *mood):
         """A collector on the client's core; its stdin is for a server to write to."""
         if not hasattr(self, "collector_program"):
@@ -108,6 +121,7 @@ class Bench:
         argv += ["--listen", f"127.0.0.1:{port}", "--admin", f"127.0.0.1:{admin_port}", *arguments]
         target = self.start(name, argv, port, admin_port, collector, env)
         process.pin(target.pid, self.server_core, self.client_core, "worker")
+        target.collector = collector
         return target
 
     def python(self, name="python", guard="typed", read="start", collector=None):
