@@ -81,7 +81,8 @@ def end_by_signal(number, frame):
 
 def main():
     options = arguments_read()
-    signal.signal(signal.SIGTERM, end_by_signal)
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, end_by_signal)
     module = BENCHES[options.name]
     server, client = options.cores
     try:
@@ -95,7 +96,11 @@ def main():
         with Scope() as scope:
             bench = Bench(scope, build, server, client)
             report = Report(options.name, shlex.join(sys.argv[1:]))
-            module.run(bench, report, options)
+            try:
+                module.run(bench, report, options)
+            except (BenchError, KeyboardInterrupt, SystemExit) as error:
+                report.save(cut=str(error) if isinstance(error, BenchError) else "interrupted")
+                raise
             report.save()
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -6,6 +6,7 @@ import os
 import struct
 
 from benches.memory import answer_read, connected
+from lib.arguments import at_least
 from lib.process import BenchError, threads_of
 
 HELP = "allocations and locks in warm requests (a counting malloc)"
@@ -15,7 +16,7 @@ SLOT = struct.Struct("=4Q")  # tid, allocations, frees, locks
 
 
 def options(parser):
-    parser.add_argument("--requests", type=int, default=20000)
+    parser.add_argument("--requests", type=at_least(1), default=20000)
 
 
 def slots_read(path):

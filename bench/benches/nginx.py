@@ -3,6 +3,7 @@ saturation (wrk, closed loop, 64 connections), and at 10,000 requests a second (
 Alternating pairs, with nginx against a second nginx beside them."""
 
 from lib import drive, pairs
+from lib.arguments import at_least
 
 HELP = "CPU a decision against nginx answering a constant, at saturation and at 10,000/s"
 PACKAGES = ["nginx-light", "wrk"]
@@ -13,8 +14,8 @@ RATE_BAR = 0.85
 
 
 def options(parser):
-    parser.add_argument("--pairs", type=int, default=7, help="from 6 (default 7)")
-    parser.add_argument("--duration", type=float, default=5, help="seconds a run (default 5)")
+    parser.add_argument("--pairs", type=at_least(7), default=21, help="from 7 (default 21)")
+    parser.add_argument("--duration", type=at_least(1), default=3, help="seconds a run (default 3)")
     parser.add_argument(
         "--only", choices=["saturation", "rate"], help="one half of it (default both)"
     )

@@ -10,6 +10,7 @@ import json
 import os
 
 from lib import drive, pairs, stats
+from lib.arguments import at_least
 
 HELP = "CPU, latency and memory against the Python service of the story"
 PACKAGES = [
@@ -32,11 +33,11 @@ LATENCIES = ("p50_us", "p99_us", "p999_us")
 
 def options(parser):
     parser.add_argument("--form", choices=list(FORMS), default="story")
-    parser.add_argument("--pairs", type=int, default=7, help="at saturation (default 7)")
-    parser.add_argument("--duration", type=float, default=5, help="seconds a run there (default 5)")
-    parser.add_argument("--load-pairs", type=int, default=6, help="at each load (default 6)")
+    parser.add_argument("--pairs", type=at_least(7), default=7, help="at saturation, from 7 (default 7)")
+    parser.add_argument("--duration", type=at_least(1), default=5, help="seconds a run there (default 5)")
+    parser.add_argument("--load-pairs", type=at_least(6), default=6, help="at each load, from 6 (default 6)")
     parser.add_argument(
-        "--load-duration", type=float, default=10, help="seconds a run there (default 10)"
+        "--load-duration", type=at_least(1), default=10, help="seconds a run there (default 10)"
     )
     parser.add_argument(
         "--only", choices=["saturation"], help="leave out the three loads (default: all)"

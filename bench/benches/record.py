@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 
+from lib.arguments import at_least
 from lib.process import BenchError
 
 HELP = "a log record and four counters on the request path"
@@ -17,7 +18,7 @@ BAR_INSTRUCTIONS, BAR_NS = 1000, 100
 
 
 def options(parser):
-    parser.add_argument("--rounds", type=int, default=7, help="of the timing; medians are told (7)")
+    parser.add_argument("--rounds", type=at_least(1), default=7, help="of the timing; medians are told (7)")
 
 
 def collected(bench, which, calls):

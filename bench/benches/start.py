@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from lib import stats
+from lib.arguments import at_least
 from lib.process import BenchError, end, port_free
 
 HELP = "start to ready, the median of 20 starts"
@@ -18,7 +19,7 @@ BAR_MS = 50
 
 
 def options(parser):
-    parser.add_argument("--starts", type=int, default=20)
+    parser.add_argument("--starts", type=at_least(6), default=20)
 
 
 def ready(port):

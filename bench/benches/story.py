@@ -19,6 +19,7 @@ import os
 import subprocess
 
 from lib import drive, process, stats
+from lib.arguments import at_least
 from lib.process import BenchError
 from lib.report import interval_text, number_text
 
@@ -75,8 +76,8 @@ def some_of(known):
 
 
 def options(parser):
-    parser.add_argument("--seconds", type=int, default=5, help="a run; pauses come every second")
-    parser.add_argument("--rounds", type=int, default=6, help="under 6: no intervals (default 6)")
+    parser.add_argument("--seconds", type=at_least(1), default=5, help="a run; pauses come every second")
+    parser.add_argument("--rounds", type=at_least(1), default=6, help="under 6: no intervals (default 6)")
     parser.add_argument(
         "--only",
         type=some_of(MOODS),
@@ -93,7 +94,7 @@ def options(parser):
     )
     parser.add_argument(
         "--pipe",
-        type=int,
+        type=at_least(4),
         default=64,
         metavar="KIB",
         help="that the pipe to the collector holds, a power of two (default 64, as Linux has it)",

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from benches.memory import answer_read, connected, request_bytes
+from lib.arguments import at_least
 from lib.process import BenchError, end, threads_of
 
 HELP = "system calls a warm request (strace)"
@@ -21,7 +22,7 @@ SENDS = {"sendto", "sendmsg"}
 
 
 def options(parser):
-    parser.add_argument("--requests", type=int, default=REQUESTS)
+    parser.add_argument("--requests", type=at_least(1), default=REQUESTS)
 
 
 def worker_of(pid):

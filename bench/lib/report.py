@@ -7,6 +7,7 @@ import sys
 import time
 
 from . import machine, stats
+from .process import BenchError
 from .targets import HERE, ROOT
 
 RESULTS = os.path.join(HERE, "results")
@@ -34,6 +35,10 @@ class Report:
             "machine": machine.describe(),
             "verdicts": [],
         }
+        try:
+            os.makedirs(RESULTS, exist_ok=True)
+        except OSError as error:
+            raise BenchError(f"results go to {RESULTS}: {error.strerror}") from None
         self.watch = machine.Watch()
         m = self.data["machine"]
         self.say(f"{name}: {self.data['started']}, commit {self.data['commit']}")
@@ -61,9 +66,10 @@ class Report:
     def bar(self, what, interval, bar, unit=""):
         """A verdict on a bar. A value that is exact has an interval of one point."""
         verdict = stats.bar_verdict(interval, bar)
-        self.data["verdicts"].append({"what": what, "bar": bar, "verdict": verdict, **interval})
+        verdict = {"what": what, "bar": bar, "verdict": verdict, "timed": True, **interval}
+        self.data["verdicts"].append(verdict)
         told = f"{interval_text(interval, unit)}; bar {number_text(bar)}{unit}"
-        self.say(f"{what}: {told}: {verdict}")
+        self.say(f"{what}: {told}: {verdict['verdict']}")
 
     def against_itself(self, what, interval):
         """What the same method makes of no difference: a bar's verdict is as good as this is
@@ -82,18 +88,29 @@ class Report:
         self.data["verdicts"].append({"what": what, "bar": bar, "verdict": verdict, "value": value})
         self.say(f"{what}: {number_text(value)}{unit}; bar {number_text(bar)}{unit}: {verdict}")
 
-    def save(self):
-        """Writes both files; says whether the machine was quiet enough for figures to be quoted."""
+    def judge(self, quiet):
+        """On a machine that was not quiet, a timing carries no verdict."""
+        for verdict in self.data["verdicts"]:
+            if not quiet and verdict.get("timed"):
+                verdict["verdict"] = "not resolved"
+
+    def save(self, cut=None):
+        """Writes both files; says whether the machine was quiet enough for figures to be quoted.
+        `cut`: why the bench did not come to its end."""
         told = self.watch.told()
-        self.data["disturbance"] = dict(told, quiet=machine.quiet(told))
+        quiet = machine.quiet(told)
+        self.data["disturbance"] = dict(told, quiet=quiet)
+        self.judge(quiet)
         if self.lines[-1]:
             self.say()
-        state = "quiet" if machine.quiet(told) else "NOT QUIET: quote no timing of this run"
+        if cut:
+            self.data["cut"] = cut
+            self.say(f"NOT FINISHED: {cut}")
+        state = "quiet" if quiet else "NOT QUIET: no timing of this run counts, all are not resolved"
         self.say(
             f"The machine was {state} (busy before: {told['busy_before']:.1%}, "
             f"others meanwhile: {told['others']:.1%}, stolen: {told['steal']:.1%})."
         )
-        os.makedirs(RESULTS, exist_ok=True)
         stamp = self.data["started"].replace(":", "").replace("-", "")
         path = os.path.join(RESULTS, f"{stamp}-{self.name}")
         with open(path + ".json", "w") as file:

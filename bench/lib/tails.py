@@ -5,6 +5,7 @@ import json
 import urllib.request
 
 from . import drive, pairs, stats
+from .arguments import at_least
 from .process import BenchError
 
 PAIRS, DURATION_S = 20, 10  # the fewest that a bar on latency is judged by
@@ -12,9 +13,9 @@ METRICS = ("cpu_us", "p50_us", "p99_us", "p999_us")
 
 
 def options(parser):
-    parser.add_argument("--rounds", type=int, default=PAIRS, help=f"from 6 (default {PAIRS})")
+    parser.add_argument("--rounds", type=at_least(6), default=PAIRS, help=f"from 6 (default {PAIRS})")
     parser.add_argument(
-        "--duration", type=float, default=DURATION_S, help=f"seconds a run (default {DURATION_S})"
+        "--duration", type=at_least(1), default=DURATION_S, help=f"seconds a run (default {DURATION_S})"
     )
 
 
