@@ -50,6 +50,7 @@ void capture_interval_add(struct capture_interval *into, const struct capture_in
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) into->errors[s] += from->errors[s];
     into->late += from->late;
     into->late_free += from->late_free;
+    into->taken_late += from->taken_late;
     into->queued += from->queued;
     into->unsent += from->unsent;
     into->steal_us = known_add(into->steal_us, from->steal_us);

@@ -69,9 +69,12 @@ struct capture_interval {
     uint64_t due, sent;
     uint64_t errors[CAPTURE_STAGE_COUNT];
     uint64_t late;      /* sent more than 1 ms after it was due */
-    uint64_t late_free; /* those of them for which a connection was free: the generator's fault */
-    uint64_t queued;    /* no connection was free when it was due */
-    uint64_t unsent;    /* given up at the end of the run, still waiting for a connection */
+    uint64_t late_free; /* those of them for which a connection was free */
+    /* Taken up by the generator more than 1 ms after they were due, before it looked for a
+     * connection, and whether or not they were sent: its own fault. */
+    uint64_t taken_late;
+    uint64_t queued; /* no connection was free when it was due */
+    uint64_t unsent; /* given up at the end of the run, still waiting for a connection */
 
     int64_t steal_us, throttled_us; /* the machine's in this interval, or MACHINE_UNKNOWN */
     struct hist latency;            /* of 2xx answers, from when the request was due */

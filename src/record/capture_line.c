@@ -66,6 +66,7 @@ static const struct member interval_members[] = {
     MEMBER(capture_interval, "sent", sent, U64),
     MEMBER(capture_interval, "late", late, U64),
     MEMBER(capture_interval, "late_free", late_free, U64),
+    MEMBER(capture_interval, "taken_late", taken_late, U64),
     MEMBER(capture_interval, "queued", queued, U64),
     MEMBER(capture_interval, "unsent", unsent, U64),
     MEMBER(capture_interval, "steal_us", steal_us, KNOWN),

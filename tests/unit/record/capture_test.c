@@ -70,7 +70,8 @@ static struct capture_interval some_interval(struct rng *r, int values)
     i.start_us = 1796025600000000 + (int64_t)(rng_next(r) % 1000000000);
     i.length_us = 1 + rng_next(r) % 2000000;
     i.active_us = rng_next(r) % 2000000;
-    uint64_t *counts[] = {&i.due, &i.sent, &i.late, &i.late_free, &i.queued, &i.unsent};
+    uint64_t *counts[] = {&i.due,        &i.sent,   &i.late,  &i.late_free,
+                          &i.taken_late, &i.queued, &i.unsent};
     for (size_t c = 0; c < COUNT(counts); c++) *counts[c] = rng_next(r) % 100000;
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) i.errors[s] = rng_next(r) % 1000;
     i.steal_us = (int64_t)(rng_next(r) % 1000);
@@ -124,7 +125,7 @@ static void the_largest_line_fits(void **state)
     i.target = UINT32_MAX;
     i.start_us = i.steal_us = i.throttled_us = INT64_MAX / 2;
     i.length_us = i.active_us = i.due = i.sent = INT64_MAX;
-    i.late = i.late_free = i.queued = i.unsent = INT64_MAX;
+    i.late = i.late_free = i.taken_late = i.queued = i.unsent = INT64_MAX;
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) i.errors[s] = INT64_MAX;
     for (size_t k = 0; k < HIST_BUCKETS; k++) {
         i.latency.buckets[k] = INT64_MAX / HIST_BUCKETS;
