@@ -38,6 +38,16 @@ int lab_load(int argc, char **argv);
 int lab_serve(int argc, char **argv);
 int lab_signals(int argc, char **argv);
 
+/* lab_operations.c. GETs the target's path from a server's operations port; the caller frees *body.
+ * The error names the URL, and says what to do. */
+struct load_target;
+enum err_code lab_operations_fetch(const struct load_target *target, char **body,
+                                   struct err *e) MUST_CHECK;
+
+/* Puts the URL and what to do into `e`, which says why what was asked of `target` failed. Returns
+ * e->code. */
+enum err_code lab_operations_wrong(const struct load_target *target, struct err *e);
+
 /* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and
  * told on stderr, if it cannot be read. */
 struct app_file {

@@ -19,7 +19,8 @@ const char *app_option(int argc, char **argv, int *i, const char *name)
 int app_usage_error(const char *command, const char *text, const char *what)
 {
     const char *program = program_invocation_short_name;
-    fprintf(stderr, "%s %s: %s `%s`; see `%s help`\n", program, command, text, what, program);
+    fprintf(stderr, "%s %s: %s `%s`; see `%s %s --help`\n", program, command, text, what, program,
+            command);
     return EXIT_WRONG;
 }
 

@@ -8,8 +8,8 @@ static const struct app_command commands[] = {
      lab_profile, true},
     {"serve", "[--guard ...] [--log ...] [--config ...] ...",
      "decisions over HTTP, with the mistakes of the story as switches", lab_serve, true},
-    {"signals", "--check URL | --drill URL", "are any stuck, and can the quiet ones still fire",
-     lab_signals, true},
+    {"signals", "--check URL [--over D] | --drill URL",
+     "are any constant, and can the quiet ones still fire", lab_signals, true},
     {"version", "", "print the version", cmd_version, false},
 };
 
@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     static const struct app_program program = {
         "interlude-lab",
         "interlude-lab: measures a decision server on this machine.",
-        "`interlude-lab COMMAND --help` tells a command's options.",
+        "`interlude-lab COMMAND --help` tells a command's options, and the values they take.",
         commands,
         sizeof commands / sizeof *commands,
     };

@@ -16,7 +16,7 @@ static const char usage[] = "interlude-lab profile URL [--duration D]\n"
                             "metrics twice, D apart (10s),\n"
                             "and prints what a request spends in each stage. The server must be "
                             "getting requests: it times\n"
-                            "one in 127.\n";
+                            "one in 127. docs/profile.md says what the stages are.\n";
 
 static int fail(const struct err *e)
 {
@@ -27,12 +27,13 @@ static int fail(const struct err *e)
 static enum err_code look(const struct load_target *target, struct profile *out, struct err *e)
 {
     char *body;
-    enum err_code code = load_target_fetch(target, &body, e);
+    enum err_code code = lab_operations_fetch(target, &body, e);
     if (code) return code;
     bool found = profile_read(span_of(body), out);
     free(body);
     if (found) return ERR_OK;
-    return err_set(e, ERR_USAGE, "%s tells no interlude_stage_seconds_total", target->url);
+    err_set(e, ERR_USAGE, "it tells no interlude_stage_seconds_total");
+    return lab_operations_wrong(target, e);
 }
 
 int lab_profile(int argc, char **argv)
@@ -42,7 +43,7 @@ int lab_profile(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help")) {
             fputs(usage, stdout);
-            return EXIT_DONE;
+            return app_output_end();
         }
         if ((value = app_option(argc, argv, &i, "--duration"))) {
             if (!quantity_duration(value, &duration_ns))
@@ -68,11 +69,14 @@ int lab_profile(int argc, char **argv)
         return fail(&e);
     }
     char text[4096];
+    if (!profile_sampled(&between)) {
+        fputs("No request was sampled: one in 127 is. Is the server getting any? A longer "
+              "--duration sees more.\n",
+              stderr);
+        return EXIT_NO;
+    }
     struct buf b = buf_of(text, sizeof text);
     profile_print(&b, &between);
     fwrite(text, 1, b.len, stdout);
-    bool sampled = false;
-    for (int i = 0; i < between.count; i++) sampled = sampled || between.stages[i].samples > 0;
-    if (!sampled) fputs("No request was sampled: is the server getting any?\n", stderr);
-    return sampled ? EXIT_DONE : EXIT_NO;
+    return app_output_end();
 }

@@ -1,10 +1,11 @@
-/* signals: is any signal of a running server stuck, and can those that are quiet still fire. */
+/* signals: is any signal of a running server constant, and can those that are quiet still fire. */
 #include "app/app.h"
 
 #include "lab/load_target.h"
 #include "lab/quantity.h"
 #include "lab/signals_check.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,17 @@ static const char usage[] =
     "\n"
     "URL is the operations port (http://127.0.0.1:7071).\n"
     "\n"
-    "  --check URL   print the signals that are declared never or rare and fire nearly always; 1 "
-    "if\n"
-    "                there is one. The server's verdict takes two windows of five minutes\n"
-    "  --over D      judge what happens in the next D instead, by the same limits\n"
-    "  --drill URL   let every rare signal fire that a request can fire, and tell whether its "
-    "line\n"
-    "                was written; 1 if one was not\n";
+    "  --check URL   print the signals that are declared never or rare and are constant: they\n"
+    "                fire on at least 99% of at least 1,000 opportunities. The server's own\n"
+    "                verdict takes two windows of five minutes; --over tells what just changed\n"
+    "  --over D      judge what happens in the next D (30s) instead, by the same limits. It\n"
+    "                takes traffic: at least 1,000 decisions within D\n"
+    "  --drill URL   let every rare signal fire that a request can fire, and tell whether its\n"
+    "                line was written\n"
+    "\n"
+    "Exit codes: 0 some signal could be judged and none is constant, or every drilled line was\n"
+    "written; 1 one is constant, or looks so and is not judged yet, or none could be judged, or\n"
+    "a line was not written; 2 usage, or there is no such server.\n";
 
 /* One answer of GET /v1/signals. */
 struct look {
@@ -50,14 +55,15 @@ static void look_done(struct look *l)
 static enum err_code look_take(const struct load_target *target, struct look *out, struct err *e)
 {
     *out = (struct look){0};
-    enum err_code code = load_target_fetch(target, &out->text, e);
+    enum err_code code = lab_operations_fetch(target, &out->text, e);
     if (code) return code;
     struct span json = span_of(out->text);
     out->scratch = malloc(json.len + 1);
     INVARIANT(out->scratch != NULL);
     code = signals_list_read(json, out->scratch, &out->list, e);
-    if (code) look_done(out);
-    return code;
+    if (!code) return ERR_OK;
+    look_done(out);
+    return lab_operations_wrong(target, e);
 }
 
 static void wait_ns(uint64_t ns)
@@ -69,40 +75,80 @@ static void wait_ns(uint64_t ns)
 /* ---- check -------------------------------------------------------------------------------------
  */
 
-static void stuck_print(const struct signals_site *s)
+static const char *too_little(enum signals_verdict verdict)
 {
-    printf("%.*s is stuck: declared %.*s, and it fired on %.1f%% of its opportunities; "
-           "%.1f records and %.1f lines a second\n",
-           (int)s->name.len, s->name.data, (int)s->expected.len, s->expected.data, 100 * s->share,
-           s->records_per_s, s->lines_per_s);
+    return verdict == SIGNALS_TOO_FEW ? "that are fewer than 1,000" : "two windows are not over";
+}
+
+static void site_print(const struct signals_site *s, const struct signals_judgement *j)
+{
+    printf("%.*s ", (int)s->name.len, s->name.data);
+    if (j->looks_constant)
+        printf("looks constant so far (%" PRIu64 " of %" PRIu64 "), not judged: %s\n", j->fired,
+               j->opportunities, too_little(j->verdict));
+    else
+        printf("is constant: declared %.*s, and it fired on %.1f%% of its opportunities; "
+               "%.1f records and %.1f lines a second\n",
+               (int)s->expected.len, s->expected.data, 100 * j->share, s->records_per_s,
+               s->lines_per_s);
+}
+
+/* Adds up the verdicts in `count`. ERR_USAGE: another server answers than before. `before` is NULL
+ * where the server's own verdict is asked for. */
+static enum err_code judge_all(const struct signals_list *before, const struct signals_list *now,
+                               int count[SIGNALS_VERDICT_COUNT], struct err *e)
+{
+    for (int i = 0; i < now->count; i++) {
+        const struct signals_site *site = &now->sites[i];
+        struct signals_judgement j;
+        if (before) {
+            const struct signals_site *then = signals_list_find(before, site->name);
+            if (!then || !signals_site_judge_between(then, site, &j))
+                return err_set(e, ERR_USAGE, "the server was restarted between the two looks");
+        } else {
+            j = signals_site_judge(site);
+        }
+        count[j.verdict]++;
+        if (j.verdict == SIGNALS_CONSTANT || j.looks_constant) site_print(site, &j);
+    }
+    return ERR_OK;
+}
+
+static int quiet_count(const struct signals_list *list)
+{
+    int quiet = 0;
+    for (int i = 0; i < list->count; i++) quiet += span_is(list->sites[i].state, "quiet");
+    return quiet;
+}
+
+static int verdict_print(const struct signals_list *list, const int count[SIGNALS_VERDICT_COUNT])
+{
+    int few = count[SIGNALS_TOO_FEW], young = count[SIGNALS_TOO_YOUNG];
+    printf("%d signals: %d constant, %d fine, %d not judged (%d too few opportunities, %d too "
+           "young), %d declared to fire always; %d of all quiet\n",
+           list->count, count[SIGNALS_CONSTANT], count[SIGNALS_FINE], few + young, few, young,
+           count[SIGNALS_EXEMPT], quiet_count(list));
+    if (!count[SIGNALS_CONSTANT] && !count[SIGNALS_FINE])
+        printf("Nothing could be judged: that takes at least 1,000 decisions, with --over D within "
+               "D of live traffic, else since the server's start.\n");
+    bool wrong = count[SIGNALS_CONSTANT] || young || !count[SIGNALS_FINE];
+    int written = app_output_end();
+    return written ? written : wrong ? EXIT_NO : EXIT_DONE;
 }
 
 static int check(const struct load_target *target, uint64_t over_ns)
 {
-    struct look before = {0}, now;
+    struct look before = {0}, now = {0};
     struct err e;
-    if (over_ns) {
-        if (look_take(target, &before, &e)) return fail(&e);
-        wait_ns(over_ns);
-    }
-    if (look_take(target, &now, &e)) {
-        look_done(&before);
-        return fail(&e);
-    }
-    int stuck = 0, quiet = 0;
-    for (int i = 0; i < now.list.count; i++) {
-        const struct signals_site *site = &now.list.sites[i];
-        const struct signals_site *then = signals_list_find(&before.list, site->name);
-        quiet += span_is(site->state, "quiet");
-        if (!(over_ns ? then && signals_site_stuck_between(then, site) : signals_site_stuck(site)))
-            continue;
-        stuck_print(site);
-        stuck++;
-    }
-    printf("%d signals: %d stuck, %d quiet\n", now.list.count, stuck, quiet);
+    int count[SIGNALS_VERDICT_COUNT] = {0};
+    enum err_code code = over_ns ? look_take(target, &before, &e) : ERR_OK;
+    if (!code && over_ns) wait_ns(over_ns);
+    if (!code) code = look_take(target, &now, &e);
+    if (!code) code = judge_all(over_ns ? &before.list : NULL, &now.list, count, &e);
+    int exit_code = code ? fail(&e) : verdict_print(&now.list, count);
     look_done(&before);
     look_done(&now);
-    return stuck ? EXIT_NO : EXIT_DONE;
+    return exit_code;
 }
 
 /* ---- drill -------------------------------------------------------------------------------------
@@ -149,7 +195,10 @@ static int drill_site(const struct load_target *target, const struct load_target
     int status;
     struct err e;
     snprintf(json, sizeof json, "{\"signal\":\"%.*s\"}", (int)site->name.len, site->name.data);
-    if (load_target_post(target, json, &status, &body, &e)) return fail(&e);
+    if (load_target_post(target, json, &status, &body, &e)) {
+        lab_operations_wrong(target, &e);
+        return fail(&e);
+    }
     printf("%.*s: ", (int)site->name.len, site->name.data);
     int code = EXIT_DONE;
     if (status == 200) {
@@ -181,7 +230,8 @@ static int drill(const struct load_target *signals)
         if (code == EXIT_WRONG) break;
     }
     look_done(&before);
-    return worst;
+    int written = app_output_end();
+    return written > worst ? written : worst;
 }
 
 int lab_signals(int argc, char **argv)

@@ -45,6 +45,13 @@ bool profile_between(const struct profile *before, const struct profile *after, 
     return true;
 }
 
+bool profile_sampled(const struct profile *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->stages[i].samples > 0) return true;
+    return false;
+}
+
 static double stage_us(const struct profile *p, int stage)
 {
     double samples = p->stages[stage].samples;

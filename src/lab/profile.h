@@ -28,6 +28,9 @@ bool profile_read(struct span metrics, struct profile *out);
 bool profile_between(const struct profile *before, const struct profile *after,
                      struct profile *out);
 
+/* Whether a stage was timed at all. */
+bool profile_sampled(const struct profile *p);
+
 /* A line a stage: name, share of the whole, microseconds a request, and a bar; then the sum. */
 void profile_print(struct buf *b, const struct profile *p);
 

@@ -2,8 +2,6 @@
 
 #include "wire/json_read.h"
 
-enum { OPPORTUNITIES_MIN = 1000, FIRED_PERCENT = 99 };
-
 static void read_text(struct json_reader *r, struct span *out)
 {
     if (json_peek(r) == JSON_STRING)
@@ -146,16 +144,43 @@ static bool minds(const struct signals_site *site)
     return !span_is(site->expected, "per_request") && !span_is(site->expected, "always");
 }
 
-bool signals_site_stuck(const struct signals_site *site)
+static bool nearly_all(uint64_t fired, uint64_t opportunities)
 {
-    return minds(site) && span_is(site->state, "constant");
+    return opportunities && fired * 100 >= opportunities * SIGNALS_FIRED_PERCENT;
 }
 
-bool signals_site_stuck_between(const struct signals_site *before, const struct signals_site *after)
+/* `constant`: the verdict on a site that had enough opportunities and fired on nearly all. */
+static struct signals_judgement judge(const struct signals_site *site, uint64_t fired,
+                                      uint64_t opportunities, enum signals_verdict constant)
 {
-    /* A server that was started in between counts from 0 again. */
-    if (after->opportunities < before->opportunities || after->fired < before->fired) return false;
-    uint64_t could = after->opportunities - before->opportunities;
-    return minds(after) && could >= OPPORTUNITIES_MIN &&
-           (after->fired - before->fired) * 100 >= could * FIRED_PERCENT;
+    double share = opportunities ? (double)fired / (double)opportunities : 0;
+    struct signals_judgement j = {SIGNALS_EXEMPT, false, fired, opportunities, share};
+    if (!minds(site)) return j;
+    bool all = nearly_all(fired, opportunities);
+    if (opportunities < SIGNALS_OPPORTUNITIES_MIN)
+        j.verdict = SIGNALS_TOO_FEW;
+    else
+        j.verdict = all ? constant : SIGNALS_FINE;
+    j.looks_constant = all && j.verdict != SIGNALS_CONSTANT;
+    return j;
+}
+
+struct signals_judgement signals_site_judge(const struct signals_site *now)
+{
+    struct signals_judgement j = judge(now, now->fired, now->opportunities, SIGNALS_TOO_YOUNG);
+    if (j.verdict != SIGNALS_EXEMPT && span_is(now->state, "constant")) {
+        j.verdict = SIGNALS_CONSTANT;
+        j.looks_constant = false;
+        j.share = now->share;
+    }
+    return j;
+}
+
+bool signals_site_judge_between(const struct signals_site *before, const struct signals_site *now,
+                                struct signals_judgement *out)
+{
+    if (now->opportunities < before->opportunities || now->fired < before->fired) return false;
+    *out = judge(now, now->fired - before->fired, now->opportunities - before->opportunities,
+                 SIGNALS_CONSTANT);
+    return true;
 }

@@ -1,4 +1,7 @@
-/* signals_check: what GET /v1/signals says, and which signals are stuck by it.
+/* signals_check: what GET /v1/signals says, and which signals are constant by it.
+ *
+ * A verdict takes evidence: a signal that had too few chances to fire is neither fine nor constant,
+ * and a check that could judge none has found out nothing.
  *
  * Values; any thread. Ownership: names point into the text or into the scratch that were given. */
 #ifndef INTERLUDE_LAB_SIGNALS_CHECK_H
@@ -32,13 +35,33 @@ enum err_code signals_list_read(struct span json, char *scratch, struct signals_
 /* NULL if it is not there. */
 const struct signals_site *signals_list_find(const struct signals_list *list, struct span name);
 
-/* It fires nearly always, and is not declared to. */
-bool signals_site_stuck(const struct signals_site *site);
+/* The server's own limits: see src/signal/watch.h. */
+enum { SIGNALS_OPPORTUNITIES_MIN = 1000, SIGNALS_FIRED_PERCENT = 99 };
 
-/* The same, found out from two looks instead of being told by the server, whose verdict takes two
- * windows of five minutes: at least 1,000 opportunities in between, and fired on 99% of them. */
-bool signals_site_stuck_between(const struct signals_site *before,
-                                const struct signals_site *after);
+enum signals_verdict {
+    SIGNALS_EXEMPT,    /* declared to fire always, or at each request */
+    SIGNALS_FINE,      /* opportunities enough, and it did not fire on nearly all of them */
+    SIGNALS_CONSTANT,  /* it fires nearly always */
+    SIGNALS_TOO_FEW,   /* fewer opportunities than can be judged */
+    SIGNALS_TOO_YOUNG, /* opportunities enough, nearly all fired; the server has not judged yet */
+    SIGNALS_VERDICT_COUNT
+};
+
+struct signals_judgement {
+    enum signals_verdict verdict;
+    bool looks_constant;           /* not judged, but fired on nearly all of what there was */
+    uint64_t fired, opportunities; /* that it was judged by */
+    double share; /* of the opportunities: in the server's windows, or between the two looks */
+};
+
+/* By what the server tells, whose verdict takes two windows of five minutes; that a site is fine is
+ * told by its counts since the server's start. */
+struct signals_judgement signals_site_judge(const struct signals_site *now);
+
+/* By what happened between two looks, which needs no window. False, and nothing is judged: it is
+ * not the same server any more, its counts are less than they were. */
+bool signals_site_judge_between(const struct signals_site *before, const struct signals_site *now,
+                                struct signals_judgement *out) MUST_CHECK;
 
 /* The records of a site that have an outcome. */
 static inline uint64_t signals_site_settled(const struct signals_site *s)

@@ -1,4 +1,4 @@
-"""Signals that are stuck are found, and those that are quiet are tried: /v1/drill, /v1/signals, and
+"""Signals that are constant are found, and those that are quiet are tried: /v1/drill, /v1/signals, and
 interlude-lab signals."""
 
 import http.server
@@ -14,9 +14,13 @@ from lib.server import Server, free_port, wait_for
 from lib.wire import get, post
 
 
-def lab(*args):
+def lab_run(*args):
     program = os.path.join(os.path.dirname(server_module.BINARY), "interlude-lab")
-    return subprocess.run([program, "signals", *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([program, *args], capture_output=True, text=True, timeout=60)
+
+
+def lab(*args):
+    return lab_run("signals", *args)
 
 
 class Drill(unittest.TestCase):
@@ -101,12 +105,15 @@ class Drill(unittest.TestCase):
 class Check(unittest.TestCase):
     """interlude-lab signals --check."""
 
-    def answering(self, body, status=200):
+    def answering(self, *bodies, status=200):
+        """A server that answers with one body after the other, then always with the last."""
+        left = list(bodies)
+
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 self.send_response(status)
                 self.end_headers()
-                self.wfile.write(body.encode())
+                self.wfile.write((left.pop(0) if len(left) > 1 else left[0]).encode())
 
             def log_message(self, *_):
                 pass
@@ -118,50 +125,121 @@ class Check(unittest.TestCase):
         self.addCleanup(server.shutdown)
         return "http://127.0.0.1:%d" % server.server_port
 
+    @staticmethod
+    def listed(*sites):
+        return json.dumps({"signals": [
+            {"name": name, "state": state, "expected": expected, "share": 0.995, "fired": fired,
+             "opportunities": opportunities}
+            for name, state, expected, fired, opportunities in sites]})
+
     def test_verdicts(self):
         rows = [
-            ("constant, declared rare", [("a", "constant", "rare"), ("b", "normal", "rare")], 1),
-            ("constant, declared never", [("a", "constant", "never")], 1),
-            ("constant, as declared", [("a", "constant", "per_request")], 0),
-            ("normal and quiet", [("a", "normal", "rare"), ("b", "quiet", "never")], 0),
+            ("constant, declared rare", [("a", "constant", "rare", 2000, 2000),
+                                         ("b", "normal", "rare", 0, 2000)], 1,
+             ["a is constant: declared rare", "1 constant, 1 fine, 0 not judged"]),
+            ("constant, declared never", [("a", "constant", "never", 2000, 2000)], 1,
+             ["a is constant: declared never"]),
+            ("constant, as declared", [("a", "constant", "per_request", 2000, 2000),
+                                       ("b", "normal", "rare", 0, 2000)], 0,
+             ["0 constant, 1 fine, 0 not judged", "1 declared to fire always"]),
+            ("normal and quiet", [("a", "normal", "rare", 500, 2000),
+                                  ("b", "quiet", "never", 0, 2000)], 0,
+             ["0 constant, 2 fine", "1 of all quiet"]),
+            ("windows are not over", [("a", "normal", "rare", 5000, 5000),
+                                      ("b", "normal", "rare", 0, 5000)], 1,
+             ["a looks constant so far (5000 of 5000), not judged", "1 too young"]),
+            ("too few", [("a", "normal", "rare", 999, 999), ("b", "normal", "rare", 0, 30)], 1,
+             ["a looks constant so far (999 of 999), not judged", "2 too few opportunities",
+              "Nothing could be judged: that takes at least 1,000 decisions"]),
+            ("one of few", [("a", "normal", "rare", 1, 1), ("b", "normal", "rare", 0, 2000)], 0,
+             ["a looks constant so far (1 of 1), not judged", "0 constant, 1 fine, 1 not judged"]),
         ]
-        for name, signals, code in rows:
+        for name, signals, code, says in rows:
             with self.subTest(name):
-                told = {"signals": [{"name": n, "state": s, "expected": e, "share": 0.995}
-                                    for n, s, e in signals]}
-                run = lab("--check", self.answering(json.dumps(told)))
-                self.assertEqual(run.returncode, code, run.stderr)
-                self.assertEqual("a is stuck: declared" in run.stdout, code == 1)
-                self.assertNotIn("b is stuck", run.stdout)
+                run = lab("--check", self.answering(self.listed(*signals)))
+                self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+                for text in says:
+                    self.assertIn(text, run.stdout)
+                self.assertNotIn("b is constant", run.stdout)
+                self.assertNotIn("b looks constant", run.stdout)
+
+    def test_verdicts_over_a_time(self):
+        before = ("a", "normal", "rare", 50, 100)
+        rows = [
+            ("constant", ("a", "normal", "rare", 1050, 1100), 1, "a is constant: declared rare"),
+            ("fine again", ("a", "constant", "rare", 50, 1100), 0, "0 constant, 1 fine"),
+            ("too few", ("a", "normal", "rare", 250, 300), 1,
+             "a looks constant so far (200 of 200), not judged"),
+            ("nothing came", before, 1, "Nothing could be judged"),
+            ("restarted", ("a", "normal", "rare", 3, 2000), 2, "restarted between the two looks"),
+        ]
+        for name, after, code, says in rows:
+            with self.subTest(name):
+                url = self.answering(self.listed(before), self.listed(after))
+                run = lab("--check", url, "--over", "1ms")
+                self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+                self.assertIn(says, run.stdout + run.stderr)
 
     def test_what_is_no_server(self):
         for name, url in (("nobody", "http://127.0.0.1:%d" % free_port()),
                           ("no signals", self.answering("{}")),
                           ("no JSON", self.answering("<html>")),
-                          ("an error", self.answering("{}", 500)),
+                          ("an error", self.answering("{}", status=500)),
                           ("not on this machine", "http://192.0.2.1:7071")):
             with self.subTest(name):
                 run = lab("--check", url)
                 self.assertEqual((run.returncode, run.stdout), (2, ""))
-                self.assertTrue(run.stderr.startswith("interlude-lab signals: "), run.stderr)
+                self.assertTrue(run.stderr.startswith("interlude-lab signals: " + url), run.stderr)
         for args in ([], ["--check"], ["--check", "http://127.0.0.1:1", "--drill", "x"],
                      ["--check", "http://127.0.0.1:1", "--over", "soon"]):
             self.assertEqual(lab(*args).returncode, 2)
 
+    def test_the_error_says_what_to_do(self):
+        server = serve(self)
+        nobody = "http://127.0.0.1:%d" % free_port()
+        for url, says in ((nobody, "start the server"),
+                          ("http://%s:%d" % server.decisions, "is it the operations port?")):
+            for command in (["signals", "--check"], ["signals", "--drill"], ["profile"]):
+                with self.subTest(url=url, command=command):
+                    run = lab_run(*command, url)
+                    self.assertEqual((run.returncode, run.stdout), (2, ""))
+                    self.assertIn(url, run.stderr)
+                    self.assertIn(says, run.stderr)
+                    self.assertIn("operations port", run.stderr)
+        run = lab("--gremlins")
+        self.assertIn("see `interlude-lab signals --help`", run.stderr)
+
+    def test_a_profile_of_an_idle_server_is_a_sentence(self):
+        server = serve(self)
+        run = lab_run("profile", "http://%s:%d" % server.operations, "--duration", "1ms")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("No request was sampled", run.stderr)
+
     def test_a_real_server(self):
         server = serve(self)
         url = "http://%s:%d" % server.operations
-        run = lab("--check", url)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("0 stuck", run.stdout)
-        absent = threading.Thread(target=lambda: [fire(server, 200) for _ in range(12)])
-        timer = threading.Timer(0.3, absent.start)
-        timer.start()
-        run = lab("--check", url, "--over", "2s")
-        timer.join()
-        absent.join()
+        for over in ([], ["--over", "1ms"]):
+            run = lab("--check", url, *over)
+            self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+            self.assertIn("Nothing could be judged", run.stdout)
+        enough = threading.Event()
+
+        def fire_on():
+            while not enough.is_set():
+                fire(server, 200)
+        absent = threading.Thread(target=fire_on)
+        absent.start()
+        try:
+            run = lab("--check", url, "--over", "3s")
+        finally:
+            enough.set()
+            absent.join()
         self.assertEqual(run.returncode, 1, run.stdout)
-        self.assertIn("posteriors_absent is stuck: declared rare", run.stdout)
+        self.assertIn("posteriors_absent is constant: declared rare", run.stdout)
+        # Ten minutes before the server's own verdict, the check does not call it well.
+        run = lab("--check", url)
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("posteriors_absent looks constant so far (", run.stdout)
         # The worst comes first.
         listed = get(server.operations, "/v1/signals").json()["signals"]
         self.assertEqual(listed[0]["name"], "posteriors_absent")

@@ -51,12 +51,25 @@ static void other_metrics_are_no_profile(void **state)
     assert_false(profile_read(SPAN(""), &p));
 }
 
+static void an_idle_server_is_not_sampled(void **state)
+{
+    (void)state;
+    struct profile before, after, between;
+    assert_true(profile_read(span_of(before_text), &before));
+    assert_true(profile_between(&before, &before, &between));
+    assert_false(profile_sampled(&between));
+    assert_true(profile_read(span_of(after_text), &after));
+    assert_true(profile_between(&before, &after, &between));
+    assert_true(profile_sampled(&between));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_looks_give_shares_and_microseconds),
         cmocka_unit_test(a_restart_between_the_looks_is_told),
         cmocka_unit_test(other_metrics_are_no_profile),
+        cmocka_unit_test(an_idle_server_is_not_sampled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the list of signals says, and which of them are stuck. */
+/* What the list of signals says, and which of them are constant. */
 #include "lab/signals_check.h"
 
 #include <setjmp.h>
@@ -89,48 +89,88 @@ static void too_many_are_refused(void **state)
     }
 }
 
-static void stuck_is_against_what_is_declared(void **state)
+static void a_verdict_takes_evidence(void **state)
 {
     (void)state;
     static const struct {
         const char *state, *expected;
-        bool stuck;
+        uint64_t fired, opportunities;
+        enum signals_verdict verdict;
+        bool looks_constant;
     } rows[] = {
-        {"constant", "rare", true}, {"constant", "never", true}, {"constant", "per_request", false},
-        {"normal", "never", false}, {"quiet", "rare", false},    {"constant", "always", false},
+        {"constant", "rare", 5000, 5000, SIGNALS_CONSTANT, false},
+        {"constant", "never", 5000, 90000, SIGNALS_CONSTANT, false}, /* since not long ago */
+        {"constant", "per_request", 5000, 5000, SIGNALS_EXEMPT, false},
+        {"constant", "always", 5, 5, SIGNALS_EXEMPT, false},
+        {"normal", "always", 1, 1, SIGNALS_EXEMPT, false},
+        /* The windows of a young server are not over. */
+        {"normal", "rare", 5000, 5000, SIGNALS_TOO_YOUNG, true},
+        {"normal", "never", 990, 1000, SIGNALS_TOO_YOUNG, true},
+        {"normal", "rare", 989, 1000, SIGNALS_FINE, false},
+        {"quiet", "rare", 0, 1000, SIGNALS_FINE, false},
+        {"normal", "rare", 999, 999, SIGNALS_TOO_FEW, true},
+        {"normal", "rare", 1, 1, SIGNALS_TOO_FEW, true},
+        {"normal", "rare", 500, 999, SIGNALS_TOO_FEW, false},
+        {"quiet", "never", 0, 0, SIGNALS_TOO_FEW, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct signals_site site = {.state = span_of(rows[i].state),
-                                          .expected = span_of(rows[i].expected)};
-        assert_int_equal(signals_site_stuck(&site), rows[i].stuck);
+                                          .expected = span_of(rows[i].expected),
+                                          .fired = rows[i].fired,
+                                          .opportunities = rows[i].opportunities,
+                                          .share = 0.995};
+        struct signals_judgement j = signals_site_judge(&site);
+        if (j.verdict != rows[i].verdict || j.looks_constant != rows[i].looks_constant)
+            fail_msg("row %zu", i);
+        if (j.verdict == SIGNALS_CONSTANT) assert_true(j.share == 0.995);
     }
 }
 
-static void stuck_between_two_looks(void **state)
+static void a_verdict_between_two_looks(void **state)
 {
     (void)state;
     static const struct {
         uint64_t fired, opportunities;
         const char *expected;
-        bool stuck;
+        enum signals_verdict verdict;
+        bool looks_constant;
     } rows[] = {
-        {1000, 1000, "rare", true},
-        {990, 1000, "rare", true},
-        {989, 1000, "rare", false},
-        {999, 999, "rare", false},
-        {1000, 1000, "never", true},
-        {1000, 1000, "per_request", false},
-        {5000, 5000, "always", false},
-        {0, 100000, "rare", false},
-        {0, 0, "rare", false},
-        {(uint64_t)-50, 2000, "rare", false}, /* another process: it counts from 0 */
+        {1000, 1000, "rare", SIGNALS_CONSTANT, false},
+        {990, 1000, "rare", SIGNALS_CONSTANT, false},
+        {989, 1000, "rare", SIGNALS_FINE, false},
+        {999, 999, "rare", SIGNALS_TOO_FEW, true},
+        {1000, 1000, "never", SIGNALS_CONSTANT, false},
+        {1000, 1000, "per_request", SIGNALS_EXEMPT, false},
+        {5000, 5000, "always", SIGNALS_EXEMPT, false},
+        {0, 100000, "rare", SIGNALS_FINE, false},
+        {0, 999, "rare", SIGNALS_TOO_FEW, false},
+        {0, 0, "rare", SIGNALS_TOO_FEW, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct signals_site before = {.fired = 70, .opportunities = 90};
-        const struct signals_site after = {.expected = span_of(rows[i].expected),
+        /* The server's own verdict is of another time, and is not asked. */
+        const struct signals_site after = {.state = SPAN("constant"),
+                                           .expected = span_of(rows[i].expected),
                                            .fired = 70 + rows[i].fired,
                                            .opportunities = 90 + rows[i].opportunities};
-        if (signals_site_stuck_between(&before, &after) != rows[i].stuck) fail_msg("row %zu", i);
+        struct signals_judgement j;
+        assert_true(signals_site_judge_between(&before, &after, &j));
+        if (j.verdict != rows[i].verdict || j.looks_constant != rows[i].looks_constant)
+            fail_msg("row %zu", i);
+        assert_int_equal(j.fired, rows[i].fired);
+        assert_int_equal(j.opportunities, rows[i].opportunities);
+    }
+}
+
+static void a_restart_between_the_looks_is_no_verdict(void **state)
+{
+    (void)state;
+    const struct signals_site before = {.fired = 70, .opportunities = 90};
+    const struct signals_site rows[] = {{.fired = 20, .opportunities = 2000},
+                                        {.fired = 80, .opportunities = 89}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct signals_judgement j;
+        assert_false(signals_site_judge_between(&before, &rows[i], &j));
     }
 }
 
@@ -140,8 +180,9 @@ int main(void)
         cmocka_unit_test(a_list_is_read),
         cmocka_unit_test(what_is_no_list_is_refused),
         cmocka_unit_test(too_many_are_refused),
-        cmocka_unit_test(stuck_is_against_what_is_declared),
-        cmocka_unit_test(stuck_between_two_looks),
+        cmocka_unit_test(a_verdict_takes_evidence),
+        cmocka_unit_test(a_verdict_between_two_looks),
+        cmocka_unit_test(a_restart_between_the_looks_is_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
