@@ -82,6 +82,11 @@ const char *app_option(int argc, char **argv, int *i, const char *name);
 /* "PROGRAM COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
 int app_usage_error(const char *command, const char *text, const char *what);
 
+/* For a command that opens files and sockets, before it does: a stdout or stderr that is closed
+ * keeps its number, so that nothing else gets it and is written to, and writing to it stays an
+ * error. A reader that leaves is from then on an error too, and not the process's end. */
+void app_output_begin(void);
+
 /* Flushes stdout. EXIT_DONE; or EXIT_WRONG, told on stderr, if not all of it could be written. */
 int app_output_end(void);
 

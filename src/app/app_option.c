@@ -1,9 +1,12 @@
 #include "app/app.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *app_option(int argc, char **argv, int *i, const char *name)
 {
@@ -22,6 +25,14 @@ int app_usage_error(const char *command, const char *text, const char *what)
     fprintf(stderr, "%s %s: %s `%s`; see `%s %s --help`\n", program, command, text, what, program,
             command);
     return EXIT_WRONG;
+}
+
+void app_output_begin(void)
+{
+    int fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
+    if (fd >= 0) close(fd);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 int app_output_end(void)

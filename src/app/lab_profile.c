@@ -40,6 +40,7 @@ int lab_profile(int argc, char **argv)
 {
     const char *url = NULL, *value;
     uint64_t duration_ns = 10000000000u;
+    app_output_begin();
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help")) {
             fputs(usage, stdout);
@@ -68,13 +69,13 @@ int lab_profile(int argc, char **argv)
         err_set(&e, ERR_USAGE, "the server was restarted between the two looks");
         return fail(&e);
     }
-    char text[4096];
     if (!profile_sampled(&between)) {
         fputs("No request was sampled: one in 127 is. Is the server getting any? A longer "
               "--duration sees more.\n",
               stderr);
         return EXIT_NO;
     }
+    char text[4096];
     struct buf b = buf_of(text, sizeof text);
     profile_print(&b, &between);
     fwrite(text, 1, b.len, stdout);

@@ -1,9 +1,11 @@
 #include "lab/load_conn.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 void load_conn_list_append(struct load_conn_list *list, struct load_conn *c)
@@ -82,15 +84,39 @@ enum load_step load_conn_open(struct load_conn *c, const struct load_target *t, 
     return STEP_WAIT;
 }
 
-static enum load_step conn_connected(struct load_conn *c)
+static int socket_error(const struct load_conn *c)
 {
     int error = 0;
     socklen_t len = sizeof error;
-    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0) error = errno;
+    return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
+}
+
+static enum load_step conn_connected(struct load_conn *c)
+{
+    int error = socket_error(c);
     if (error) return step_fail(c, CAPTURE_CONNECT, error);
     c->state = CONN_IDLE;
     load_answer_init(&c->answer);
     return STEP_CONNECTED;
+}
+
+/* The connection ended in the middle of a request. Had the server read all of it? A kernel resets a
+ * connection that is closed with bytes unread, or that gets bytes after it was closed; and where
+ * its answer to those is still on its way, they are not acknowledged. Otherwise the server took the
+ * request and chose to end. */
+static bool conn_unread(const struct load_conn *c, int error)
+{
+    int unacknowledged = 0;
+    if (!load_answer_idle(&c->answer)) return false;
+    if (error) return error == ECONNRESET || error == EPIPE;
+    if (socket_error(c)) return true;
+    return ioctl(c->fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;
+}
+
+static enum load_step send_failed(struct load_conn *c, int error)
+{
+    step_fail(c, CAPTURE_SEND, error);
+    return conn_unread(c, error) ? STEP_UNREAD : STEP_FAILED;
 }
 
 static enum load_step conn_send(struct load_conn *c)
@@ -99,7 +125,7 @@ static enum load_step conn_send(struct load_conn *c)
         ssize_t n = send(c->fd, c->out + c->out_sent, c->out_len - c->out_sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return STEP_WAIT;
-        if (n < 0) return step_fail(c, CAPTURE_SEND, errno);
+        if (n < 0) return send_failed(c, errno);
         c->out_sent += (size_t)n;
     }
     c->state = CONN_RECEIVING;
@@ -137,11 +163,12 @@ static enum load_step conn_ended(struct load_conn *c, int error)
         c->state = CONN_IDLE;
         return STEP_ANSWERED;
     }
-    return step_fail(c, CAPTURE_RECEIVE, error);
+    step_fail(c, CAPTURE_RECEIVE, error);
+    return conn_unread(c, error) ? STEP_UNREAD : STEP_FAILED;
 }
 
-/* A receive that fills less than its room has emptied the socket: later bytes are a new edge. But
- * the end of the connection may already have been told, so that is asked for until it is seen. */
+/* Until there is nothing more, or an answer is whole. The connection's end may have been told
+ * together with that answer and is no edge of its own then: whoever got the events looks. */
 static enum load_step conn_receive(struct load_conn *c)
 {
     char bytes[16 * 1024];
@@ -156,7 +183,7 @@ static enum load_step conn_receive(struct load_conn *c)
     }
 }
 
-enum load_step load_conn_event(struct load_conn *c)
+enum load_step load_conn_event(struct load_conn *c, uint32_t events)
 {
     switch (c->state) {
     case CONN_CLOSED:
@@ -166,10 +193,13 @@ enum load_step load_conn_event(struct load_conn *c)
     case CONN_SENDING: {
         /* A server may answer a request that it refuses before it has read all of it. */
         enum load_step sent = conn_send(c);
-        if (sent == STEP_FAILED) return sent;
-        return conn_receive(c);
+        if (sent != STEP_WAIT) return sent;
+        break;
     }
     default:
-        return conn_receive(c);
+        break;
     }
+    enum load_step step = conn_receive(c);
+    if (step == STEP_ANSWERED && events & (EPOLLRDHUP | EPOLLHUP)) c->answer.close = true;
+    return step;
 }

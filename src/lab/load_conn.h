@@ -19,6 +19,7 @@ enum load_step {
     STEP_CONNECTED, /* now idle */
     STEP_ANSWERED,  /* the answer is whole; now idle, but to be closed if answer.close */
     STEP_CLOSED,    /* the server closed it while it was idle: nothing was lost */
+    STEP_UNREAD,    /* the server closed it before it had read the request in `out` */
     STEP_FAILED,    /* `failed` tells at which stage, `sys` the errno or 0; to be closed */
 };
 
@@ -41,6 +42,8 @@ struct load_conn {
 
     char *out; /* the request; LOAD_REQUEST_BYTES_MAX */
     size_t out_len, out_sent;
+    bool again;  /* the run's: `out` is to be sent as soon as the connection is open */
+    bool resent; /* the run's: and that is not the first time */
 };
 
 /* First in, first out; a connection is in one list at most. A zeroed list is empty. */
@@ -59,11 +62,11 @@ void load_conn_done(struct load_conn *c);
 /* From CLOSED. STEP_WAIT or STEP_FAILED. */
 enum load_step load_conn_open(struct load_conn *c, const struct load_target *t, int epoll);
 
-/* From IDLE, with the request in `out`. STEP_WAIT or STEP_FAILED. */
+/* From IDLE, with the request in `out`. STEP_WAIT, STEP_UNREAD or STEP_FAILED. */
 enum load_step load_conn_request(struct load_conn *c);
 
-/* Any state: epoll saw something. */
-enum load_step load_conn_event(struct load_conn *c);
+/* Any state: epoll saw `events`. */
+enum load_step load_conn_event(struct load_conn *c, uint32_t events);
 
 /* To CLOSED, from any. */
 void load_conn_close(struct load_conn *c);

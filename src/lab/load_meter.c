@@ -12,7 +12,7 @@ void load_meter_init(struct load_meter *m, const struct load_options *o)
         capture_interval_init(&m->last[t], t);
         capture_interval_init(&m->total[t], t);
     }
-    hist_init(&m->send_delay);
+    hist_init(&m->taken_after);
 }
 
 /* The last interval lasts until the last answer: there is no boundary at the schedule's end, or the
@@ -24,14 +24,21 @@ static uint64_t boundary_after(const struct load_meter *m, uint64_t now_ns)
     return boundary < m->end_ns ? boundary : UINT64_MAX;
 }
 
-void load_meter_start(struct load_meter *m, uint64_t now_ns)
+void load_meter_start(struct load_meter *m, uint64_t start_ns)
 {
-    m->started_us = clock_wall_us();
-    m->start_ns = m->from_ns = now_ns;
-    m->end_ns = now_ns + m->o->shape.duration_ns;
-    m->next_ns = boundary_after(m, now_ns);
-    m->progress_ns = m->o->progress ? now_ns + PROGRESS_NS : UINT64_MAX;
+    m->started_us = clock_wall_us() + ((int64_t)start_ns - (int64_t)clock_mono_ns()) / 1000;
+    m->start_ns = m->from_ns = start_ns;
+    m->end_ns = start_ns + m->o->shape.duration_ns;
+    m->next_ns = boundary_after(m, start_ns);
+    m->progress_ns = m->o->progress ? start_ns + PROGRESS_NS : UINT64_MAX;
     disturbance_read(&m->before);
+}
+
+void load_meter_take(struct load_meter *m, uint32_t target, uint64_t due_ns, uint64_t now_ns)
+{
+    m->now[target].due++;
+    hist_record(&m->taken_after, now_ns - due_ns);
+    if (now_ns - due_ns > LOAD_LATE_NS) m->now[target].taken_late++;
 }
 
 void load_meter_stop(struct load_meter *m, uint64_t now_ns)
@@ -40,20 +47,22 @@ void load_meter_stop(struct load_meter *m, uint64_t now_ns)
     if (now_ns < m->end_ns) m->end_ns = now_ns;
 }
 
+/* Of [0, at): the whole rounds, of which each target has one turn, and what of its turn has passed
+ * in the round that has begun. */
+static uint64_t active_upto(const struct load_options *o, uint32_t target, uint64_t at_ns)
+{
+    uint64_t round_ns = o->turn_ns * o->target_count, begin = o->turn_ns * target;
+    uint64_t whole = at_ns / round_ns * o->turn_ns, rest = at_ns % round_ns;
+    if (rest <= begin) return whole;
+    return whole + (rest - begin < o->turn_ns ? rest - begin : o->turn_ns);
+}
+
 uint64_t load_meter_active(const struct load_options *o, uint32_t target, uint64_t from_ns,
                            uint64_t to_ns)
 {
     if (from_ns >= to_ns) return 0;
     if (o->spread == LOAD_INTERLEAVE) return to_ns - from_ns;
-    uint64_t active = 0;
-    for (uint64_t turn = from_ns / o->turn_ns; turn * o->turn_ns < to_ns; turn++) {
-        if (turn % o->target_count != target) continue;
-        uint64_t begin = turn * o->turn_ns, end = begin + o->turn_ns;
-        if (begin < from_ns) begin = from_ns;
-        if (end > to_ns) end = to_ns;
-        active += end - begin;
-    }
-    return active;
+    return active_upto(o, target, to_ns) - active_upto(o, target, from_ns);
 }
 
 static void interval_end(struct load_meter *m, uint64_t now_ns)

@@ -15,7 +15,7 @@ struct load_meter {
     struct capture_interval now[CAPTURE_TARGETS_MAX];
     struct capture_interval last[CAPTURE_TARGETS_MAX]; /* the interval before */
     struct capture_interval total[CAPTURE_TARGETS_MAX];
-    struct hist send_delay;
+    struct hist taken_after; /* of all requests: how long after they were due they were taken up */
 
     int64_t started_us;
     uint64_t start_ns, end_ns; /* of the schedule */
@@ -27,8 +27,12 @@ struct load_meter {
 
 void load_meter_init(struct load_meter *m, const struct load_options *o);
 
-/* The schedule begins: `now` keeps what was counted while connections were opened. */
-void load_meter_start(struct load_meter *m, uint64_t now_ns);
+/* The schedule begins at start_ns, now or soon: `now` keeps what was counted while connections were
+ * opened. */
+void load_meter_start(struct load_meter *m, uint64_t start_ns);
+
+/* A request of `target` is taken up: the first that happens to it. */
+void load_meter_take(struct load_meter *m, uint32_t target, uint64_t due_ns, uint64_t now_ns);
 
 /* The schedule was ended early. */
 void load_meter_stop(struct load_meter *m, uint64_t now_ns);

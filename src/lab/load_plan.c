@@ -12,7 +12,9 @@ enum err_code load_shape_check(const struct load_shape *s, struct err *e)
     if (s->curve == LOAD_FLAT) return ERR_OK;
     if (!(s->trough >= 0 && s->trough <= s->peak))
         return err_set(e, ERR_USAGE, "the trough must be from 0 to the peak");
-    if (s->cycle_ns == 0) return err_set(e, ERR_USAGE, "the cycle must be above 0");
+    if (s->cycle_ns == 0) return err_set(e, ERR_USAGE, "a diurnal shape needs --cycle D");
+    if (s->cycle_ns < LOAD_CYCLE_NS_MIN)
+        return err_set(e, ERR_USAGE, "the cycle must be at least 1 ms");
     return ERR_OK;
 }
 
@@ -37,14 +39,16 @@ double load_plan_expected(const struct load_shape *shape, uint64_t t_ns)
 }
 
 /* The time by which `position` requests are expected; `after` is a time known not to be later.
- * Newton's steps while they stay within what is known to hold the root, else halving it: with a
- * trough of 0 the rate, which divides the step, is 0 there. */
+ * Which cycle it lies in is told by division, for every cycle has the same number of requests: gaps
+ * of millions of cycles cost no more than one. Rounding may miss the cycle by one. Then Newton's
+ * steps while they stay within what is known to hold the root, else halving it: with a trough of 0
+ * the rate, which divides the step, is 0 there. */
 static double time_of(const struct load_shape *s, double position, double after)
 {
     if (s->curve == LOAD_FLAT) return position / s->rate;
-    double low = after, step = (double)s->cycle_ns / 1e9, high = after + step;
-    while (expected_at(s, high) < position) low = high, high += step;
-    double t = after;
+    double step = (double)s->cycle_ns / 1e9, cycle = floor(position / expected_at(s, step));
+    double low = fmax(after, (cycle - 1) * step), high = fmax(after, (cycle + 2) * step);
+    double t = fmax(after, cycle * step);
     for (int i = 0; i < 100 && high - low > 1e-10; i++) {
         double off = expected_at(s, t) - position;
         if (off == 0) return t;

@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 
+enum { LOAD_CYCLE_NS_MIN = 1000000 };
+
 enum load_arrivals { LOAD_CONSTANT, LOAD_POISSON };
 
 /* LOAD_DIURNAL: a sine between `trough` and `peak`, beginning at the trough. */
@@ -25,7 +27,7 @@ struct load_shape {
     enum load_arrivals arrivals;
     double rate;         /* flat: per second, above 0 */
     double peak, trough; /* diurnal: per second; 0 <= trough <= peak, peak above 0 */
-    uint64_t cycle_ns;   /* diurnal: above 0 */
+    uint64_t cycle_ns;   /* diurnal: at least LOAD_CYCLE_NS_MIN */
     uint64_t duration_ns;
     uint64_t seed;
 };

@@ -4,6 +4,7 @@
 #include "lab/load_conn.h"
 #include "lab/load_meter.h"
 #include "lab/load_queue.h"
+#include "lab/load_used.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ enum { EVENTS_MAX = 64, HEAD_BYTES_MAX = 1024 };
 
 #define OPENING_NS 5000000000ull /* for all connections, before the schedule begins */
 #define RETRY_NS 50000000ull     /* from a connection's failed connect to its next */
-#define FIRST_NS 1000000ull      /* from the start of the clock to the schedule's beginning */
+#define FIRST_NS 5000000ull      /* from the start of the clock to the schedule's beginning */
+#define LOOK_NS 500000000ull     /* how often to look whether to stop, at least */
 
 /* One target, as the run sees it. */
 struct side {
@@ -39,7 +41,12 @@ struct run {
     uint64_t requests;           /* under way */
     uint64_t queued;             /* in all queues */
     uint64_t reconnects, spin_ns;
-    int sys; /* of the last failed connect */
+    int sys;             /* of the last failed connect */
+    uint64_t give_up_ns; /* when nothing is waited for any longer: it was stopped; else never */
+
+    bool over;                    /* the schedule is, and these are known: */
+    struct load_used first, last; /* at its beginning and end */
+    uint64_t schedule_spin_ns;
 
     struct load_plan plan;
     bool due_known;      /* `due` is the next request */
@@ -73,28 +80,34 @@ static void request_write(struct run *r, struct load_conn *c, uint64_t seq)
     c->out_len = b.len;
 }
 
+static void request_go(struct run *r, struct load_conn *c)
+{
+    c->since_ns = clock_mono_ns();
+    load_conn_list_append(&r->busy, c);
+    run_step(r, c, load_conn_request(c));
+}
+
 static void request_send(struct run *r, struct load_conn *c, struct load_due due, bool was_queued)
 {
     request_write(r, c, due.seq);
     c->due_ns = due.due_ns;
-    c->since_ns = clock_mono_ns();
-    uint64_t delay = c->since_ns - due.due_ns;
+    c->resent = false;
+    bool late = clock_mono_ns() - due.due_ns > LOAD_LATE_NS;
     struct capture_interval *now = &r->meter.now[c->target];
     now->sent++;
-    if (delay > LOAD_LATE_NS) now->late++;
-    if (!was_queued) {
-        if (delay > LOAD_LATE_NS) now->late_free++;
-        hist_record(&r->meter.send_delay, delay);
-    }
+    now->late += late;
+    now->late_free += late && !was_queued;
     r->requests++;
-    load_conn_list_append(&r->busy, c);
-    run_step(r, c, load_conn_request(c));
+    request_go(r, c);
 }
 
 static void conn_idle(struct run *r, struct load_conn *c)
 {
     struct side *side = &r->sides[c->target];
-    if (side->queue.count) {
+    if (c->again) {
+        c->again = false;
+        request_go(r, c);
+    } else if (side->queue.count) {
         r->queued--;
         request_send(r, c, load_queue_pop(&side->queue), true);
     } else {
@@ -118,18 +131,40 @@ static void request_answered(struct run *r, struct load_conn *c)
     conn_open(r, c);
 }
 
+static void request_failed(struct run *r, struct load_conn *c, enum capture_stage stage)
+{
+    r->meter.now[c->target].errors[stage]++;
+    r->requests--;
+    c->again = false;
+}
+
 static void conn_failed(struct run *r, struct load_conn *c)
 {
-    r->meter.now[c->target].errors[c->failed]++;
     load_conn_close(c);
     if (c->failed == CAPTURE_CONNECT) {
+        r->meter.now[c->target].errors[CAPTURE_CONNECT]++;
+        if (c->again) request_failed(r, c, CAPTURE_RECEIVE);
         r->sys = c->sys;
         c->since_ns = clock_mono_ns();
         load_conn_list_append(&r->retry, c);
     } else {
-        r->requests--;
+        request_failed(r, c, c->failed);
         conn_open(r, c);
     }
+}
+
+/* The request goes out on the next connection, but only once: a server that reads none fails them.
+ */
+static void request_unread(struct run *r, struct load_conn *c)
+{
+    if (c->resent) {
+        conn_failed(r, c);
+        return;
+    }
+    c->again = c->resent = true;
+    r->reconnects++;
+    load_conn_close(c);
+    conn_open(r, c);
 }
 
 static void run_step(struct run *r, struct load_conn *c, enum load_step step)
@@ -147,6 +182,9 @@ static void run_step(struct run *r, struct load_conn *c, enum load_step step)
         r->reconnects++;
         load_conn_close(c);
         conn_open(r, c);
+        return;
+    case STEP_UNREAD:
+        request_unread(r, c);
         return;
     case STEP_FAILED:
         conn_failed(r, c);
@@ -181,16 +219,18 @@ static uint32_t due_target(const struct run *r)
     return (uint32_t)((r->due.due_ns - r->meter.start_ns) / r->o->turn_ns % r->o->target_count);
 }
 
-/* Sends what is due, or has it wait for a connection. */
+/* Sends what is due, or has it wait for a connection. How late that is, is this loop's own doing,
+ * and is asked before anything that depends on the server. */
 static void run_take_due(struct run *r)
 {
-    while (r->due_known && r->due.due_ns <= clock_mono_ns()) {
+    uint64_t now_ns;
+    while (r->due_known && r->due.due_ns <= (now_ns = clock_mono_ns())) {
         struct load_due due = r->due;
         uint32_t target = due_target(r);
         struct side *side = &r->sides[target];
         r->due.seq++;
         due_next(r);
-        r->meter.now[target].due++;
+        load_meter_take(&r->meter, target, due.due_ns, now_ns);
         if (side->idle.first) {
             request_send(r, side->idle.first, due, false);
         } else {
@@ -210,14 +250,45 @@ static void queues_give_up(struct run *r)
     r->queued = 0;
 }
 
+static void requests_give_up(struct run *r)
+{
+    for (uint32_t i = 0; i < r->conn_count; i++) {
+        struct load_conn *c = &r->conns[i];
+        if (c->again || c->state == CONN_SENDING || c->state == CONN_RECEIVING)
+            request_failed(r, c, CAPTURE_TIMEOUT);
+        load_conn_close(c);
+    }
+    INVARIANT(r->requests == 0);
+}
+
+static bool stop_asked(const struct run *r)
+{
+    return r->o->stop && *r->o->stop;
+}
+
+/* No more requests; those that wait and those under way have a moment. */
+static void run_stop(struct run *r, uint64_t now_ns)
+{
+    r->due_known = false;
+    r->give_up_ns = now_ns + LOAD_GRACE_NS;
+    load_meter_stop(&r->meter, now_ns);
+}
+
+static void schedule_over(struct run *r)
+{
+    if (r->over) return;
+    r->over = true;
+    r->schedule_spin_ns = r->spin_ns;
+    load_used_read(&r->last);
+}
+
 static bool run_finished(struct run *r, uint64_t now_ns)
 {
-    if (r->o->stop && *r->o->stop && r->due_known) {
-        r->due_known = false;
-        load_meter_stop(&r->meter, now_ns);
-    }
+    if (stop_asked(r) && r->give_up_ns == UINT64_MAX) run_stop(r, now_ns);
     if (r->due_known || now_ns < r->meter.end_ns) return false;
-    if (now_ns >= r->meter.end_ns + LOAD_GRACE_NS) queues_give_up(r);
+    schedule_over(r);
+    if (now_ns >= r->meter.end_ns + LOAD_GRACE_NS || now_ns >= r->give_up_ns) queues_give_up(r);
+    if (now_ns >= r->give_up_ns) requests_give_up(r);
     return r->queued == 0 && r->requests == 0;
 }
 
@@ -229,15 +300,19 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* When something must be done even if no connection has anything to tell. */
+/* When something must be done even if no connection has anything to tell. Nothing here may lie in
+ * the past for longer than it takes to do it, or waiting becomes spinning. A signal that asks to
+ * stop may come just before the wait, and does not end it then. */
 static uint64_t run_wake_ns(const struct run *r, uint64_t now_ns)
 {
-    uint64_t wake = load_meter_next(&r->meter);
+    uint64_t wake = earlier(load_meter_next(&r->meter), r->give_up_ns);
+    if (r->o->stop) wake = earlier(wake, now_ns + LOOK_NS);
     if (r->due_known)
         wake = earlier(wake, r->due.due_ns - earlier(r->o->spin_ns, r->due.due_ns));
-    else
-        wake = earlier(wake, now_ns < r->meter.end_ns ? r->meter.end_ns
-                                                      : r->meter.end_ns + LOAD_GRACE_NS);
+    else if (!r->over)
+        wake = earlier(wake, r->meter.end_ns);
+    else if (r->queued)
+        wake = earlier(wake, r->meter.end_ns + LOAD_GRACE_NS);
     if (r->busy.first) wake = earlier(wake, r->busy.first->since_ns + r->o->timeout_ns);
     if (r->retry.first) wake = earlier(wake, r->retry.first->since_ns + RETRY_NS);
     return wake;
@@ -254,10 +329,11 @@ static int run_wait(struct run *r, struct epoll_event *events, uint64_t wake_ns)
 
 /* An event of a connection that was closed and opened again within the same batch is of another
  * generation, and means nothing any more. */
-static void run_event(struct run *r, uint64_t data)
+static void run_event(struct run *r, const struct epoll_event *event)
 {
-    struct load_conn *c = &r->conns[(uint32_t)data];
-    if (c->generation == (uint32_t)(data >> 32)) run_step(r, c, load_conn_event(c));
+    struct load_conn *c = &r->conns[(uint32_t)event->data.u64];
+    if (c->generation == (uint32_t)(event->data.u64 >> 32))
+        run_step(r, c, load_conn_event(c, event->events));
 }
 
 static void run_schedule(struct run *r)
@@ -265,15 +341,18 @@ static void run_schedule(struct run *r)
     struct epoll_event events[EVENTS_MAX];
     uint64_t now = clock_mono_ns();
     load_meter_start(&r->meter, now + FIRST_NS);
+    if (r->o->began) r->o->began(r->o->context, r->meter.started_us);
     load_plan_init(&r->plan, &r->o->shape);
     due_next(r);
+    r->spin_ns = 0;
+    load_used_read(&r->first);
     for (; !run_finished(r, now); now = clock_mono_ns()) {
         if (now >= load_meter_next(&r->meter)) load_meter_tick(&r->meter, now);
         run_expire(r, now);
         run_take_due(r);
         int n = run_wait(r, events, run_wake_ns(r, now));
         for (int i = 0; i < n; i++) {
-            run_event(r, events[i].data.u64);
+            run_event(r, &events[i]);
             run_take_due(r);
         }
     }
@@ -289,10 +368,11 @@ static enum err_code run_open(struct run *r, struct err *e)
     struct epoll_event events[EVENTS_MAX];
     uint64_t end_ns = clock_mono_ns() + earlier(OPENING_NS, r->o->timeout_ns);
     for (uint32_t i = 0; i < r->conn_count; i++) conn_open(r, &r->conns[i]);
-    while (r->busy.first && clock_mono_ns() < end_ns) {
-        int n = run_wait(r, events, end_ns);
-        for (int i = 0; i < n; i++) run_event(r, events[i].data.u64);
+    for (uint64_t now; r->busy.first && (now = clock_mono_ns()) < end_ns && !stop_asked(r);) {
+        int n = run_wait(r, events, earlier(end_ns, now + LOOK_NS));
+        for (int i = 0; i < n; i++) run_event(r, &events[i]);
     }
+    if (stop_asked(r)) return err_set(e, ERR_UNSUPPORTED, "stopped before the first request");
     for (uint32_t t = 0; t < r->o->target_count; t++)
         if (!r->sides[t].idle.first)
             return err_set_sys(e, ERR_SYSTEM, r->sys ? r->sys : ETIMEDOUT, "connecting to %.150s",
@@ -303,6 +383,7 @@ static enum err_code run_open(struct run *r, struct err *e)
 static enum err_code run_init(struct run *r, const struct load_options *o, struct err *e)
 {
     r->o = o;
+    r->give_up_ns = UINT64_MAX;
     load_meter_init(&r->meter, o);
     r->conn_count = o->target_count * o->connections;
     r->conns = calloc(r->conn_count, sizeof *r->conns);
@@ -336,11 +417,17 @@ static void run_done(struct run *r)
     free(r);
 }
 
-static uint64_t thread_cpu_ns(void)
+static void result_take(const struct run *r, struct load_result *out)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    out->started_us = r->meter.started_us;
+    out->targets = r->o->target_count;
+    memcpy(out->total, r->meter.total, sizeof out->total);
+    out->taken_after = r->meter.taken_after;
+    out->reconnects = r->reconnects;
+    out->wall_ns = r->last.at_ns - r->first.at_ns;
+    out->cpu_ns = r->last.cpu_ns - r->first.cpu_ns;
+    out->spin_ns = earlier(r->schedule_spin_ns, out->cpu_ns);
+    out->starved_ns = r->last.starved_ns - r->first.starved_ns;
 }
 
 enum err_code load_run(const struct load_options *options, struct load_result *out, struct err *e)
@@ -349,18 +436,10 @@ enum err_code load_run(const struct load_options *options, struct load_result *o
     INVARIANT(r != NULL);
     enum err_code code = run_init(r, options, e);
     if (!code) code = run_open(r, e);
+    if (!code && options->opened) code = options->opened(options->context, e);
     if (!code) {
-        uint64_t wall = clock_mono_ns(), cpu = thread_cpu_ns();
-        r->spin_ns = 0;
         run_schedule(r);
-        out->wall_ns = clock_mono_ns() - wall;
-        out->cpu_ns = thread_cpu_ns() - cpu;
-        out->spin_ns = earlier(r->spin_ns, out->cpu_ns);
-        out->reconnects = r->reconnects;
-        out->started_us = r->meter.started_us;
-        out->targets = options->target_count;
-        memcpy(out->total, r->meter.total, sizeof out->total);
-        out->send_delay = r->meter.send_delay;
+        result_take(r, out);
     }
     run_done(r);
     return code;

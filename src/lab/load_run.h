@@ -7,8 +7,16 @@
  *
  * - a request whose target has no free connection waits in that target's queue and keeps its time;
  * - what is still in a queue a second after the schedule's end is counted as unsent;
- * - a request sent more than 1 ms after it was due is counted as late; and if a connection was free
- *   meanwhile, it was this generator that was late, and its figures are not the server's.
+ * - a request sent more than 1 ms after it was due is counted as late, whoever was the cause;
+ * - when the generator takes a request up, it asks first how long ago that was due, and only then
+ *   whether a connection is free. Between those two moments lies the generator's own lateness and
+ *   nothing of the server's: after a stall of the generator all that was due in it is found late,
+ *   however few connections there are. If many were, the figures are not the server's.
+ *
+ * A server may close a connection when it likes. If it does so just when a request is sent, and the
+ * kernel tells that it was closed without that request having been read, then the request goes out
+ * once more, on a new connection, and keeps the time when it was due. A server that took a request
+ * and closed instead of answering has failed it: that is an error, and not asked again.
  *
  * One thread. It sleeps until shortly before the next request is due and then polls, because a
  * sleep ends tens of microseconds late; the time spent polling in vain is told apart from its work.
@@ -28,6 +36,7 @@ enum {
     LOAD_CONNECTIONS_MAX = 10000,
     LOAD_LATE_NS = 1000000,
     LOAD_GRACE_NS = 1000000000, /* for queued requests, after the schedule's end */
+    LOAD_TURN_NS_MIN = 1000000,
 };
 
 enum load_spread {
@@ -47,15 +56,20 @@ struct load_options {
     const struct load_target *targets;
     uint32_t target_count; /* 1 to CAPTURE_TARGETS_MAX */
     enum load_spread spread;
-    uint64_t turn_ns;     /* LOAD_ALTERNATE: above 0 */
+    uint64_t turn_ns;     /* LOAD_ALTERNATE: at least LOAD_TURN_NS_MIN */
     uint32_t connections; /* to each target, 1 to LOAD_CONNECTIONS_MAX */
     uint64_t timeout_ns;  /* of a connect, and of a request from when it was sent; above 0 */
     uint64_t spin_ns;     /* how long before a request is due polling begins */
     uint64_t interval_ns; /* above 0 */
     const struct load_bodies *bodies;
-    const volatile sig_atomic_t *stop; /* not 0: end the schedule; may be NULL */
+    /* Not 0: the schedule ends, and what is under way has LOAD_GRACE_NS more. May be NULL. */
+    const volatile sig_atomic_t *stop;
 
-    void *context; /* the hooks'; either hook may be NULL */
+    void *context; /* the hooks'; each of them may be NULL */
+    /* All connections are open, and nothing was sent yet. An error ends the run with it. */
+    enum err_code (*opened)(void *context, struct err *e);
+    /* The schedule begins in a moment, at `started_us` since 1970. */
+    void (*began)(void *context, int64_t started_us);
     void (*interval)(void *context, const struct capture_interval *interval);
     void (*progress)(void *context, const struct load_progress *progress);
 };
@@ -64,14 +78,19 @@ struct load_result {
     int64_t started_us; /* since 1970: when the schedule began */
     uint32_t targets;
     struct capture_interval total[CAPTURE_TARGETS_MAX];
-    struct hist send_delay; /* sent - due, of requests that did not have to queue */
-    uint64_t wall_ns, cpu_ns;
+    struct hist taken_after; /* taken up - due, of ALL requests: the generator's own lateness */
+    uint64_t reconnects;     /* connections that servers closed between two requests */
+
+    /* Of the schedule alone, without the wait for what is under way at its end. */
+    uint64_t wall_ns;    /* how long it was */
+    uint64_t cpu_ns;     /* this thread ran */
     uint64_t spin_ns;    /* of cpu_ns: polling in vain */
-    uint64_t reconnects; /* connections that servers closed while they were idle */
+    uint64_t starved_ns; /* this thread could have run, and had no core */
 };
 
 /* Opens all connections, runs the schedule, and waits for what is under way. ERR_SYSTEM: a target
- * cannot be connected to at all. What happens to single requests is no error but a count. */
+ * cannot be connected to at all; ERR_UNSUPPORTED: stopped before the first request; else that of
+ * the hook `opened`. What happens to single requests is no error but a count. */
 enum err_code load_run(const struct load_options *options, struct load_result *out,
                        struct err *e) MUST_CHECK;
 

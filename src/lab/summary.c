@@ -34,18 +34,18 @@ double summary_rate(const struct capture_interval *i)
 
 struct summary_generator summary_generator_of(const struct load_result *r)
 {
-    uint64_t sent = 0, late = 0;
-    for (uint32_t t = 0; t < r->targets; t++) {
-        sent += r->total[t].sent;
-        late += r->total[t].late_free;
-    }
+    uint64_t taken = r->taken_after.count, late = 0;
+    for (uint32_t t = 0; t < r->targets; t++) late += r->total[t].taken_late;
     double wall = r->wall_ns ? (double)r->wall_ns : 1;
     struct summary_generator g = {
         .work = (double)(r->cpu_ns - r->spin_ns) / wall,
         .spin = (double)r->spin_ns / wall,
-        .late_free = sent ? (double)late / (double)sent : 0,
+        .starved = (double)r->starved_ns / wall,
+        .taken_late = taken ? (double)late / (double)taken : 0,
     };
-    g.bottleneck = g.work > 0.9 || g.late_free > 0.001;
+    g.busy = g.work + g.starved > 0.9;
+    g.late = g.taken_late > 0.001;
+    g.bottleneck = g.busy || g.late;
     return g;
 }
 
@@ -73,10 +73,11 @@ static void target_print(struct buf *b, const struct load_options *o,
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++)
         buf_format(b, " %s %llu%s", capture_stage_name((enum capture_stage)s), ull(i->errors[s]),
                    s < CAPTURE_STAGE_COUNT - 1 ? "," : "\n");
-    buf_format(b,
-               "  sending    %llu late (%llu of them with a connection free), %llu queued for a "
-               "connection, %llu unsent\n",
-               ull(i->late), ull(i->late_free), ull(i->queued), ull(i->unsent));
+    buf_format(
+        b,
+        "  sending    %llu waited for a connection, %llu sent over 1 ms after they were due, "
+        "%llu never sent\n",
+        ull(i->queued), ull(i->late), ull(i->unsent));
 }
 
 static void hist_print(struct buf *b, const struct hist *h)
@@ -94,26 +95,35 @@ static void known_print(struct buf *b, const char *name, int64_t us)
         buf_format(b, "%s %.3f s", name, (double)us / 1e6);
 }
 
+static void target_warn(struct buf *b, const struct capture_interval *i)
+{
+    uint64_t failed = capture_interval_failed(i);
+    if (failed)
+        buf_format(b,
+                   "warning: %llu requests to target %u got no 2xx answer; percentiles count them "
+                   "as slower than all others\n",
+                   ull(failed), i->target + 1);
+    if (i->unsent)
+        buf_format(b,
+                   "warning: %.2f %% of the requests to target %u were never sent: no connection "
+                   "was free up to the end\n",
+                   100 * (double)i->unsent / (double)i->due, i->target + 1);
+}
+
 static void warnings_print(struct buf *b, const struct load_result *r,
                            const struct summary_generator *g)
 {
-    if (g->work > 0.9)
-        buf_format(b, "warning: this generator took %.0f %% of a core: it was the bottleneck\n",
-                   100 * g->work);
-    if (g->late_free > 0.001)
-        buf_format(
-            b,
-            "warning: %.2f %% of requests were sent late although a connection was free: this "
-            "generator, or the machine under it, was the bottleneck\n",
-            100 * g->late_free);
-    for (uint32_t t = 0; t < r->targets; t++) {
-        uint64_t failed = capture_interval_failed(&r->total[t]);
-        if (failed)
-            buf_format(b,
-                       "warning: %llu requests to target %u got no 2xx answer; percentiles count "
-                       "them as slower than all others\n",
-                       ull(failed), t + 1);
-    }
+    if (g->busy)
+        buf_format(b,
+                   "warning: this generator worked in %.0f %% of the time and waited for a core in "
+                   "%.0f %%: it, or the machine under it, was the bottleneck\n",
+                   100 * g->work, 100 * g->starved);
+    if (g->late)
+        buf_format(b,
+                   "warning: this generator took up %.2f %% of all requests over 1 ms late: it, or "
+                   "the machine under it, was the bottleneck\n",
+                   100 * g->taken_late);
+    for (uint32_t t = 0; t < r->targets; t++) target_warn(b, &r->total[t]);
 }
 
 void summary_print(struct buf *b, const struct load_options *o, const struct load_result *r,
@@ -121,10 +131,12 @@ void summary_print(struct buf *b, const struct load_options *o, const struct loa
 {
     for (uint32_t t = 0; t < r->targets; t++) target_print(b, o, &r->total[t]);
     struct summary_generator g = summary_generator_of(r);
-    buf_format(b, "generator\n  sent after due  ");
-    hist_print(b, &r->send_delay);
-    buf_format(b, "\n  a core's share  %.0f %% work, %.0f %% polling\n", 100 * g.work,
-               100 * g.spin);
+    buf_format(b, "generator, while the schedule lasted\n  all requests    taken up after due: ");
+    hist_print(b, &r->taken_after);
+    buf_format(b, "; %.2f %% over 1 ms\n", 100 * g.taken_late);
+    buf_format(b, "  a core's share  %.0f %% work, %.0f %% polling; without a core %.0f %%\n",
+               100 * g.work, 100 * g.spin, 100 * g.starved);
+    buf_format(b, "  reconnects      %llu\n", ull(r->reconnects));
     buf_format(b, "machine\n  timers late     ");
     hist_print(b, jitter);
     buf_format(b, " (before the run)\n  in the run     ");
@@ -185,6 +197,7 @@ static void target_json(struct buf *b, const struct load_options *o,
     buf_char(b, '}');
     u64_json(b, "late", i->late);
     u64_json(b, "late_free", i->late_free);
+    u64_json(b, "taken_late", i->taken_late);
     u64_json(b, "queued", i->queued);
     u64_json(b, "unsent", i->unsent);
     buf_char(b, '}');
@@ -211,10 +224,12 @@ void summary_json(struct buf *b, const struct load_options *o, const struct load
         target_json(b, o, &r->total[t]);
     }
     buf_lit(b, "],\"generator\":{");
-    hist_json(b, "sent_after_due", &r->send_delay);
+    hist_json(b, "taken_up_after_due", &r->taken_after);
+    double_json(b, "taken_up_late", g.taken_late);
     double_json(b, "work", g.work);
     double_json(b, "polling", g.spin);
-    double_json(b, "late_free", g.late_free);
+    double_json(b, "without_a_core", g.starved);
+    u64_json(b, "reconnects", r->reconnects);
     json_write_key(b, SPAN("bottleneck"));
     if (g.bottleneck)
         buf_lit(b, "true");

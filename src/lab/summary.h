@@ -16,13 +16,16 @@ bool summary_quantile(const struct capture_interval *i, double q, uint64_t *ns);
 /* Answers a second of the time that was the target's. */
 double summary_rate(const struct capture_interval *i);
 
-/* The generator itself: the share of a core that its work took (polling in vain left out), of the
- * requests the share that it sent late although a connection was free, and whether either says that
- * it, not the server, was what held up: work over 90 %, or more than 0.1 % late. */
+/* The generator itself, and whether it, or the machine under it, was what held up, and not the
+ * server: it worked or waited for a core in more than 90 % of the schedule's time, or took up more
+ * than 0.1 % of all requests over 1 ms late. */
 struct summary_generator {
-    double work, spin; /* of a core */
-    double late_free;  /* of requests sent */
-    bool bottleneck;
+    double work;       /* of a core, while the schedule lasted; polling in vain left out */
+    double spin;       /* of a core: polling in vain */
+    double starved;    /* of that time: it could have run, and had no core */
+    double taken_late; /* of all requests that were due */
+    bool busy, late;   /* which of the two it was */
+    bool bottleneck;   /* either */
 };
 struct summary_generator summary_generator_of(const struct load_result *r);
 

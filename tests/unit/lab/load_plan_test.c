@@ -103,6 +103,22 @@ static void a_trough_of_nothing_is_crossed(void **state)
     }
 }
 
+/* Ten years of milliseconds lie between two of its requests: stepping from one to the next would
+ * not end. */
+static void many_cycles_are_crossed_at_once(void **state)
+{
+    (void)state;
+    struct load_shape shape = {.curve = LOAD_DIURNAL,
+                               .peak = 1e-8,
+                               .cycle_ns = LOAD_CYCLE_NS_MIN,
+                               .duration_ns = 315360000ull * S,
+                               .seed = 1};
+    assert_int_equal(count_of(&shape, 0, UINT64_MAX), 2);
+    shape.peak = 100;
+    shape.duration_ns = 10 * S;
+    assert_int_equal(count_of(&shape, 0, 5 * S), 250);
+}
+
 static void the_seed_alone_makes_the_schedule(void **state)
 {
     (void)state;
@@ -137,11 +153,13 @@ static void wrong_shapes(void **state)
         {{.rate = -1, .duration_ns = 1}, false},
         {{.rate = 2e7, .duration_ns = 1}, false},
         {{.rate = 1, .duration_ns = 0}, false},
-        {{.curve = LOAD_DIURNAL, .peak = 2, .trough = 2, .cycle_ns = 1, .duration_ns = 1}, true},
-        {{.curve = LOAD_DIURNAL, .peak = 2, .trough = 3, .cycle_ns = 1, .duration_ns = 1}, false},
-        {{.curve = LOAD_DIURNAL, .peak = 2, .trough = -1, .cycle_ns = 1, .duration_ns = 1}, false},
-        {{.curve = LOAD_DIURNAL, .peak = 0, .cycle_ns = 1, .duration_ns = 1}, false},
-        {{.curve = LOAD_DIURNAL, .rate = 5, .cycle_ns = 1, .duration_ns = 1}, false},
+        {{.curve = LOAD_DIURNAL, .peak = 2, .trough = 2, .cycle_ns = S, .duration_ns = 1}, true},
+        {{.curve = LOAD_DIURNAL, .peak = 2, .cycle_ns = S / 1000, .duration_ns = 1}, true},
+        {{.curve = LOAD_DIURNAL, .peak = 2, .cycle_ns = S / 1000 - 1, .duration_ns = 1}, false},
+        {{.curve = LOAD_DIURNAL, .peak = 2, .trough = 3, .cycle_ns = S, .duration_ns = 1}, false},
+        {{.curve = LOAD_DIURNAL, .peak = 2, .trough = -1, .cycle_ns = S, .duration_ns = 1}, false},
+        {{.curve = LOAD_DIURNAL, .peak = 0, .cycle_ns = S, .duration_ns = 1}, false},
+        {{.curve = LOAD_DIURNAL, .rate = 5, .cycle_ns = S, .duration_ns = 1}, false},
         {{.curve = LOAD_DIURNAL, .peak = 2, .duration_ns = 1}, false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -157,6 +175,7 @@ int main(void)
         cmocka_unit_test(poisson_gaps_are_exponential),
         cmocka_unit_test(diurnal_follows_its_curve),
         cmocka_unit_test(a_trough_of_nothing_is_crossed),
+        cmocka_unit_test(many_cycles_are_crossed_at_once),
         cmocka_unit_test(the_seed_alone_makes_the_schedule),
         cmocka_unit_test(wrong_shapes),
     };

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "lab/load_meter.h"
+#include "lab/load_used.h"
 #include "lab/pairs_run.h"
 #include "lab/summary.h"
 
@@ -163,6 +164,14 @@ static bool answer_to_the_end(struct server *s, int fd, const char *head)
     return false;
 }
 
+/* And says nothing of it: the end of the connection comes with the answer, or just after. */
+static bool answer_and_leave(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)head;
+    say(fd, FINE);
+    return false;
+}
+
 static bool answer_busy(struct server *s, int fd, const char *head)
 {
     (void)head;
@@ -294,7 +303,7 @@ static void answers_of_every_form(void **state)
 {
     (void)state;
     static answer *const forms[] = {answer_fine, answer_in_pieces, answer_and_close,
-                                    answer_to_the_end};
+                                    answer_to_the_end, answer_and_leave};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct server *s = server_start(forms[i], false);
         struct setting t;
@@ -353,6 +362,72 @@ static void a_server_that_never_answers(void **state)
     assert_int_equal(total->queued, 196);
 }
 
+/* One connection, and always somebody waiting for it: each is used again at once. */
+static void a_server_that_leaves_without_a_word(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_and_leave, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 10000, 100);
+    t.o.connections = 1;
+    t.o.timeout_ns = 20000 * MS;
+    setting_run(&t);
+    const struct capture_interval *total = &result.total[0];
+    assert_int_equal(total->due, 1000);
+    assert_int_equal(capture_interval_failed(total), total->unsent);
+    assert_int_equal(total->latency.count, s->requests);
+    server_stop(s);
+}
+
+/* Requests wait for the server, and not for this generator, which took them up in time. */
+static void waiting_for_the_server_is_not_the_generators(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_never, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 1000, 100);
+    t.o.timeout_ns = 3000 * MS;
+    t.o.connections = 1;
+    setting_run(&t);
+    server_stop(s);
+    assert_int_equal(result.total[0].unsent, 99);
+    assert_int_equal(result.taken_after.count, 100);
+    assert_true(result.taken_after.max < 1000 * MS);
+    /* And the wait at the end, of 3 s, is none of the schedule. */
+    assert_true(result.wall_ns >= 100 * MS && result.wall_ns < 1500 * MS);
+}
+
+static void sleep_once(void *context, const struct capture_interval *interval)
+{
+    bool *slept = context;
+    struct timespec nap = {0, 400 * MS};
+    (void)interval;
+    if (!*slept) nanosleep(&nap, NULL);
+    *slept = true;
+}
+
+/* However few connections there are: all that was due in the stall was taken up late. */
+static void a_stall_of_the_generator_is_its_own(void **state)
+{
+    (void)state;
+    static const uint32_t connections[] = {1, 16, 128};
+    for (size_t i = 0; i < sizeof connections / sizeof *connections; i++) {
+        struct server *s = server_start(answer_fine, false);
+        struct setting t;
+        bool slept = false;
+        setting_init(&t, s, NULL, 400, 800);
+        t.o.connections = connections[i] < CONNS_MAX ? connections[i] : CONNS_MAX - 1;
+        t.o.context = &slept;
+        t.o.interval = sleep_once;
+        setting_run(&t);
+        server_stop(s);
+        assert_int_equal(result.taken_after.count, 320);
+        assert_true(result.total[0].taken_late >= 155);
+        assert_true(result.taken_after.max >= 390 * MS);
+        assert_true(summary_generator_of(&result).late);
+    }
+}
+
 static void nobody_is_there(void **state)
 {
     (void)state;
@@ -364,6 +439,84 @@ static void nobody_is_there(void **state)
     assert_int_equal(load_run(&t.o, &result, &e), ERR_SYSTEM);
     assert_non_null(strstr(e.text, "refused"));
     load_bodies_done(&t.bodies);
+}
+
+/* By the thread's own time, which does not pass while it waits: the 2 s from the end of the grace
+ * to the timeout took a whole core once. */
+static void waiting_does_not_spin(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_never, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 10, 200);
+    t.o.timeout_ns = 3200 * MS;
+    struct load_used before, after;
+    load_used_read(&before);
+    setting_run(&t);
+    load_used_read(&after);
+    server_stop(s);
+    assert_int_equal(result.total[0].errors[CAPTURE_TIMEOUT], 2);
+    assert_true(after.cpu_ns - before.cpu_ns < 800 * MS);
+}
+
+struct order {
+    int opened, began, intervals;
+    int64_t started_us, first_us;
+    enum err_code refuse;
+};
+
+static enum err_code order_opened(void *context, struct err *e)
+{
+    struct order *order = context;
+    order->opened++;
+    return order->refuse ? err_set(e, order->refuse, "no") : ERR_OK;
+}
+
+static void order_began(void *context, int64_t started_us)
+{
+    struct order *order = context;
+    assert_int_equal(order->opened, 1);
+    assert_int_equal(order->intervals, 0);
+    order->began++;
+    order->started_us = started_us;
+}
+
+static void order_interval(void *context, const struct capture_interval *interval)
+{
+    struct order *order = context;
+    assert_int_equal(order->began, 1);
+    if (order->intervals++ == 0) order->first_us = interval->start_us;
+}
+
+static void the_hooks_come_in_order(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_fine, false);
+    struct setting t;
+    struct order order = {.opened = 0};
+    setting_init(&t, s, NULL, 1000, 50);
+    t.o.context = &order;
+    t.o.opened = order_opened;
+    t.o.began = order_began;
+    t.o.interval = order_interval;
+    struct setting refused;
+    setting_run(&t);
+    assert_true(order.intervals > 0);
+    assert_int_equal(order.started_us, order.first_us);
+    assert_int_equal(order.started_us, result.started_us);
+
+    struct err e;
+    order = (struct order){.refuse = ERR_LIMIT};
+    setting_init(&refused, s, NULL, 1000, 50);
+    refused.o.context = &order;
+    refused.o.opened = order_opened;
+    refused.o.began = order_began;
+    int requests = s->requests;
+    assert_int_equal(load_run(&refused.o, &result, &e), ERR_LIMIT);
+    assert_int_equal(order.began, 0);
+    assert_int_equal(s->requests, requests);
+    load_bodies_done(&refused.bodies);
+    server_stop(s);
 }
 
 /* ---- several targets, intervals, stopping
@@ -428,8 +581,11 @@ static void turns(void **state)
     static const struct {
         uint32_t target;
         uint64_t from, to, active;
-    } rows[] = {{0, 0, 10, 10},   {1, 0, 10, 0}, {1, 5, 15, 5},  {0, 25, 45, 10}, {2, 25, 45, 5},
-                {2, 0, 300, 100}, {0, 7, 7, 0},  {0, 31, 33, 2}, {0, 9, 3, 0}};
+    } rows[] = {{0, 0, 10, 10}, {1, 0, 10, 0},
+                {1, 5, 15, 5},  {0, 25, 45, 10},
+                {2, 25, 45, 5}, {2, 0, 300, 100},
+                {0, 7, 7, 0},   {0, 31, 33, 2},
+                {0, 9, 3, 0},   {1, 0, 3000000000000000000, 1000000000000000000}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(load_meter_active(&o, rows[i].target, rows[i].from, rows[i].to),
                          rows[i].active);
@@ -437,10 +593,57 @@ static void turns(void **state)
 
 static volatile sig_atomic_t stop;
 
+static void *stop_soon(void *argument)
+{
+    struct timespec nap = {0, 600 * MS};
+    nanosleep(&nap, NULL);
+    stop = 1;
+    return argument;
+}
+
 static void stop_set(void *context, const struct capture_interval *interval)
 {
     (void)context, (void)interval;
     stop = 1;
+}
+
+/* Stopped, it waits a second for what is under way, and not for the timeout. */
+static void a_stopped_run_does_not_wait_for_a_hung_server(void **state)
+{
+    (void)state;
+    static const uint64_t durations_ms[] = {60000, 100}; /* in the schedule, and after its end */
+    for (size_t i = 0; i < 2; i++) {
+        struct server *s = server_start(answer_never, false);
+        struct setting t;
+        setting_init(&t, s, NULL, 500, durations_ms[i]);
+        t.o.timeout_ns = 60000 * MS;
+        t.o.connections = 4;
+        t.o.stop = &stop;
+        stop = 0;
+        pthread_t stopper;
+        assert_int_equal(pthread_create(&stopper, NULL, stop_soon, NULL), 0);
+        uint64_t begin = clock_mono_ns();
+        setting_run(&t);
+        assert_true(clock_mono_ns() - begin < 30000 * MS);
+        pthread_join(stopper, NULL);
+        server_stop(s);
+        assert_int_equal(result.total[0].errors[CAPTURE_TIMEOUT], 4);
+        assert_int_equal(result.total[0].latency.count, 0);
+    }
+}
+
+static void stopped_before_it_began(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_fine, false);
+    struct setting t;
+    struct err e;
+    setting_init(&t, s, NULL, 500, 60000);
+    t.o.stop = &stop;
+    stop = 1;
+    assert_int_equal(load_run(&t.o, &result, &e), ERR_UNSUPPORTED);
+    server_stop(s);
+    load_bodies_done(&t.bodies);
 }
 
 static void a_stopped_run_tells_what_it_has(void **state)
@@ -504,11 +707,18 @@ int main(void)
         cmocka_unit_test(answers_of_every_form),
         cmocka_unit_test(failures_are_counted_where_they_happen),
         cmocka_unit_test(a_server_that_never_answers),
+        cmocka_unit_test(a_server_that_leaves_without_a_word),
+        cmocka_unit_test(waiting_for_the_server_is_not_the_generators),
+        cmocka_unit_test(a_stall_of_the_generator_is_its_own),
+        cmocka_unit_test(waiting_does_not_spin),
+        cmocka_unit_test(the_hooks_come_in_order),
         cmocka_unit_test(nobody_is_there),
         cmocka_unit_test(interleaved),
         cmocka_unit_test(alternating),
         cmocka_unit_test(turns),
         cmocka_unit_test(a_stopped_run_tells_what_it_has),
+        cmocka_unit_test(a_stopped_run_does_not_wait_for_a_hung_server),
+        cmocka_unit_test(stopped_before_it_began),
         cmocka_unit_test(pairs_of_runs),
         cmocka_unit_test(pairs_need_answers),
     };

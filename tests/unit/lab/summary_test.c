@@ -60,11 +60,13 @@ static void the_generator_tells_on_itself(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t cpu_ms, spin_ms, sent, late_free;
+        uint64_t cpu_ms, spin_ms, starved_ms, taken, late;
         bool bottleneck;
     } rows[] = {
-        {500, 0, 10000, 0, false},  {950, 0, 10000, 0, true},  {990, 600, 10000, 0, false},
-        {100, 0, 10000, 10, false}, {100, 0, 10000, 11, true}, {0, 0, 0, 0, false},
+        {500, 0, 0, 10000, 0, false},   {950, 0, 0, 10000, 0, true},
+        {990, 600, 0, 10000, 0, false}, {500, 0, 450, 10000, 0, true},
+        {500, 0, 350, 10000, 0, false}, {100, 0, 0, 10000, 10, false},
+        {100, 0, 0, 10000, 11, true},   {0, 0, 0, 0, 0, false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         static struct load_result r;
@@ -73,9 +75,12 @@ static void the_generator_tells_on_itself(void **state)
         r.wall_ns = 1000000000;
         r.cpu_ns = rows[i].cpu_ms * 1000000;
         r.spin_ns = rows[i].spin_ms * 1000000;
-        r.total[0].sent = rows[i].sent / 2;
-        r.total[1].sent = rows[i].sent / 2;
-        r.total[1].late_free = rows[i].late_free;
+        r.starved_ns = rows[i].starved_ms * 1000000;
+        r.taken_after.count = rows[i].taken;
+        r.total[0].taken_late = rows[i].late / 2;
+        r.total[1].taken_late = rows[i].late - rows[i].late / 2;
+        /* What had to wait for a connection is no fault of the generator's. */
+        r.total[1].late = r.total[1].queued = rows[i].taken;
         assert_int_equal(summary_generator_of(&r).bottleneck, rows[i].bottleneck);
     }
 }
@@ -95,10 +100,13 @@ static void both_forms_tell_the_same(void **state)
     r.total[0].throttled_us = MACHINE_UNKNOWN;
     r.total[1] = interval_of(80, 20);
     r.total[1].target = 1;
+    r.total[1].due = 100;
     struct hist jitter;
     hist_init(&jitter);
     hist_record(&jitter, 40000);
-    hist_init(&r.send_delay);
+    hist_init(&r.taken_after);
+    for (int i = 0; i < 100; i++) hist_record(&r.taken_after, i < 98 ? 1000 : 500000000);
+    r.total[1].taken_late = 2;
 
     static char memory[SUMMARY_BYTES_MAX];
     struct buf b = buf_of(memory, sizeof memory);
@@ -116,7 +124,13 @@ static void both_forms_tell_the_same(void **state)
     json_t *machine = json_object_get(value, "machine");
     assert_int_equal(json_integer_value(json_object_get(machine, "steal_us")), 1500);
     assert_true(json_is_null(json_object_get(machine, "throttled_us")));
-    assert_true(json_is_true(json_object_get(json_object_get(value, "generator"), "bottleneck")));
+    json_t *generator = json_object_get(value, "generator");
+    assert_true(json_is_true(json_object_get(generator, "bottleneck")));
+    assert_true(json_number_value(json_object_get(generator, "taken_up_late")) == 0.02);
+    /* The share and the percentiles are of the same requests, so they cannot contradict. */
+    json_t *taken_up = json_object_get(generator, "taken_up_after_due");
+    assert_true(json_integer_value(json_object_get(taken_up, "p50_ns")) < 1100);
+    assert_true(json_integer_value(json_object_get(taken_up, "p99_ns")) > 1000000);
     json_decref(value);
 
     b = buf_of(memory, sizeof memory);
@@ -128,8 +142,11 @@ static void both_forms_tell_the_same(void **state)
         "1000 answered, 500.0 a second",
         "p99 none",
         "status 10",
-        "10 unsent",
-        "100 % of a core",
+        "10 never sent",
+        "p99.9 500 ms, max 500 ms; 2.00 % over 1 ms",
+        "worked in 100 % of the time and waited for a core in 0 %",
+        "took up 2.00 % of all requests over 1 ms late",
+        "10.00 % of the requests to target 2 were never sent",
         "20 requests to target 2 got no 2xx answer",
         "throttled not known",
     };
