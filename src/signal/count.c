@@ -1,18 +1,7 @@
 /* What a decision tells. The ordinary one, without an anomaly, takes six counts and asks a few
  * questions; everything else hangs on a bit that decide() set. */
 #include "signal/cells.h"
-
-static const struct {
-    enum posteriors_status status;
-    enum signal_site site;
-} anomalies[] = {
-    /* From the gravest down: the first that holds has the line. */
-    {POSTERIORS_INVALID, SITE_POSTERIORS_INVALID},
-    {POSTERIORS_UNKNOWN_ACTION, SITE_POSTERIORS_UNKNOWN_ACTION},
-    {POSTERIORS_ABSENT, SITE_POSTERIORS_ABSENT},
-    {POSTERIORS_STALE, SITE_POSTERIORS_STALE},
-    {POSTERIORS_PARTIAL, SITE_POSTERIORS_PARTIAL},
-};
+#include "signal/emit.h"
 
 enum {
     POSTERIORS_ANOMALIES = 1u << POSTERIORS_PARTIAL | 1u << POSTERIORS_STALE |
@@ -36,78 +25,78 @@ struct telling {
 /* ---- records ------------------------------------------------------------------------------------
  */
 
-static void record_begin(const struct telling *t, struct record *r, enum signal_site site)
+static struct span variant(const struct telling *t)
 {
-    record_init(r, site, t->wall_us);
-    if (t->drill) record_flag(r, FIELD_DRILL);
-    record_text(r, FIELD_REQUEST_ID, t->request->request_id);
-    record_text(r, FIELD_SEGMENT_ID, t->request->segment_id);
-    record_text(r, FIELD_VARIANT,
-                t->decision->variant_unknown ? SPAN(VARIANT_UNKNOWN_NAME)
-                                             : t->plan->variants[t->decision->variant].name);
-    record_text(r, FIELD_VERSION, t->plan->version);
+    return t->decision->variant_unknown ? SPAN(VARIANT_UNKNOWN_NAME)
+                                        : t->plan->variants[t->decision->variant].name;
 }
 
-static void record_actions(const struct telling *t, struct record *r, enum signal_field_id field,
-                           action_set set)
+static struct names actions(const struct telling *t, action_set set)
 {
-    if (!set) return;
-    record_list_begin(r, field);
-    for (; set; set = (action_set)(set & (set - 1)))
-        record_list_add(r, t->plan->actions.actions[__builtin_ctz(set)].name);
-    record_list_end(r);
+    return (struct names){&t->plan->actions.actions[0].name, sizeof(struct action), set};
 }
 
-static void record_attributes(const struct telling *t, struct record *r, enum signal_field_id field,
-                              uint64_t slots)
+static struct names unknown_actions(const struct request *request)
 {
-    if (!slots) return;
-    record_list_begin(r, field);
-    for (; slots; slots &= slots - 1)
-        record_list_add(r, t->plan->schema.attributes[__builtin_ctzll(slots)].name);
-    record_list_end(r);
+    int n = request->unknown_actions;
+    if (n > REQUEST_UNKNOWN_NAMES_MAX) n = REQUEST_UNKNOWN_NAMES_MAX;
+    return (struct names){request->unknown_names, sizeof(struct span), (1u << n) - 1};
 }
 
-static void record_unknown_names(const struct request *request, struct record *r)
+static struct names attributes(const struct telling *t, uint64_t slots)
 {
-    int unknown = request->unknown_actions;
-    if (!unknown) return;
-    record_list_begin(r, FIELD_UNKNOWN_ACTIONS);
-    for (int i = 0; i < unknown && i < REQUEST_UNKNOWN_NAMES_MAX; i++)
-        record_list_add(r, request->unknown_names[i]);
-    record_list_end(r);
+    return (struct names){&t->plan->schema.attributes[0].name, sizeof(struct attribute), slots};
 }
 
-static void tell_posteriors(const struct telling *t, enum signal_site site)
-{
-    if (!writer_fire(t->writer, site)) return;
-    const struct presence *presence = &t->decision->presence;
-    struct record r;
-    record_begin(t, &r, site);
-    record_actions(t, &r, FIELD_MISSING_ACTIONS, presence->missing);
-    record_actions(t, &r, FIELD_INVALID_ACTIONS, presence->invalid);
-    record_unknown_names(t->request, &r);
-    writer_place(t->writer, &r);
-}
+/* What every site of a request has: FIELDS_REQUEST. */
+#define REQUEST_FIELDS(t)                                                      \
+    field_drill((t)->drill), field_request_id((t)->request->request_id),       \
+        field_segment_id((t)->request->segment_id), field_variant(variant(t)), \
+        field_version((t)->plan->version)
 
 static void tell_session(const struct telling *t)
 {
-    if (!writer_fire(t->writer, SITE_SESSION_INVALID)) return;
-    struct record r;
-    record_begin(t, &r, SITE_SESSION_INVALID);
-    record_attributes(t, &r, FIELD_INVALID_ATTRIBUTES, t->decision->state.invalid);
-    record_attributes(t, &r, FIELD_ABSENT_ATTRIBUTES, t->decision->state.unknown);
-    writer_place(t->writer, &r);
+    const struct session_state *state = &t->decision->state;
+    emit_session_invalid(t->writer, t->wall_us, REQUEST_FIELDS(t),
+                         field_invalid_attributes(attributes(t, state->invalid)),
+                         field_absent_attributes(attributes(t, state->unknown)));
 }
 
 static void tell_unknown_variant(const struct telling *t)
 {
-    if (!writer_fire(t->writer, SITE_UNKNOWN_VARIANT)) return;
-    struct record r;
-    record_begin(t, &r, SITE_UNKNOWN_VARIANT);
-    record_text(&r, FIELD_REQUESTED_VARIANT, t->request->variant_name);
-    writer_place(t->writer, &r);
+    emit_unknown_variant(t->writer, t->wall_us, REQUEST_FIELDS(t),
+                         field_requested_variant(t->request->variant_name));
 }
+
+/* Five functions that differ in nothing but their site. */
+#define TELL_POSTERIORS(name)                                                        \
+    static void tell_##name(const struct telling *t)                                 \
+    {                                                                                \
+        const struct presence *presence = &t->decision->presence;                    \
+        emit_posteriors_##name(t->writer, t->wall_us, REQUEST_FIELDS(t),             \
+                               field_missing_actions(actions(t, presence->missing)), \
+                               field_invalid_actions(actions(t, presence->invalid)), \
+                               field_unknown_actions(unknown_actions(t->request)));  \
+    }
+TELL_POSTERIORS(invalid)
+TELL_POSTERIORS(unknown_action)
+TELL_POSTERIORS(absent)
+TELL_POSTERIORS(stale)
+TELL_POSTERIORS(partial)
+#undef TELL_POSTERIORS
+
+static const struct {
+    enum posteriors_status status;
+    enum signal_site site;
+    void (*tell)(const struct telling *t);
+} anomalies[] = {
+    /* From the gravest down: the first that holds has the line. */
+    {POSTERIORS_INVALID, SITE_POSTERIORS_INVALID, tell_invalid},
+    {POSTERIORS_UNKNOWN_ACTION, SITE_POSTERIORS_UNKNOWN_ACTION, tell_unknown_action},
+    {POSTERIORS_ABSENT, SITE_POSTERIORS_ABSENT, tell_absent},
+    {POSTERIORS_STALE, SITE_POSTERIORS_STALE, tell_stale},
+    {POSTERIORS_PARTIAL, SITE_POSTERIORS_PARTIAL, tell_partial},
+};
 
 /* ---- counts and records of what is not ordinary -------------------------------------------------
  */
@@ -130,7 +119,7 @@ static void posteriors_anomaly(const struct telling *t)
         if (told)
             writer_outrank(t->writer, anomalies[i].site);
         else
-            tell_posteriors(t, anomalies[i].site);
+            anomalies[i].tell(t);
         told = true;
     }
 }

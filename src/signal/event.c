@@ -1,111 +1,68 @@
 /* The log lines of the threads around the workers: rare, and so they may read the clock. */
 #include "base/clock.h"
-#include "signal/writer.h"
-
-static bool event_begin(struct signal_writer *writer, struct record *r, enum signal_site site)
-{
-    if (!writer_fire(writer, site)) return false;
-    record_init(r, site, clock_wall_us());
-    return true;
-}
+#include "signal/emit.h"
 
 void signal_server_started(struct signal_writer *writer, struct span program, struct span commit,
                            const struct plan *plan, int64_t pid)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_SERVER_STARTED)) return;
-    record_text(&r, FIELD_VERSION, plan->version);
-    record_text(&r, FIELD_FINGERPRINT, span_of(plan->fingerprint));
-    record_text(&r, FIELD_PROGRAM, program);
-    record_text(&r, FIELD_COMMIT, commit);
-    record_number(&r, FIELD_PID, pid);
-    writer_place(writer, &r);
+    emit_server_started(writer, clock_wall_us(), field_version(plan->version),
+                        field_fingerprint(span_of(plan->fingerprint)), field_program(program),
+                        field_commit(commit), field_pid(pid));
 }
 
 void signal_server_ready(struct signal_writer *writer, const struct plan *plan, struct span listen,
                          struct span admin, int workers)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_SERVER_READY)) return;
-    record_text(&r, FIELD_VERSION, plan->version);
-    record_text(&r, FIELD_LISTEN, listen);
-    record_text(&r, FIELD_ADMIN, admin);
-    record_number(&r, FIELD_WORKERS, workers);
-    writer_place(writer, &r);
+    emit_server_ready(writer, clock_wall_us(), field_version(plan->version), field_listen(listen),
+                      field_admin(admin), field_workers(workers));
 }
 
 void signal_server_draining(struct signal_writer *writer, struct span reason, int64_t drain_ms)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_SERVER_DRAINING)) return;
-    record_number(&r, FIELD_DRAIN_MS, drain_ms);
-    record_text(&r, FIELD_REASON, reason);
-    writer_place(writer, &r);
+    emit_server_draining(writer, clock_wall_us(), field_drain_ms(drain_ms), field_reason(reason));
 }
 
 void signal_server_stopped(struct signal_writer *writer, struct span reason)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_SERVER_STOPPED)) return;
-    record_text(&r, FIELD_REASON, reason);
-    writer_place(writer, &r);
+    emit_server_stopped(writer, clock_wall_us(), field_reason(reason));
 }
 
 void signal_plan_reloaded(struct signal_writer *writer, const struct plan *plan,
                           struct span message)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_PLAN_RELOADED)) return;
-    record_text(&r, FIELD_VERSION, plan->version);
-    record_text(&r, FIELD_FINGERPRINT, span_of(plan->fingerprint));
-    record_text(&r, FIELD_MESSAGE, message);
-    writer_place(writer, &r);
+    emit_plan_reloaded(writer, clock_wall_us(), field_version(plan->version),
+                       field_fingerprint(span_of(plan->fingerprint)), field_message(message));
 }
 
 void signal_plan_refused(struct signal_writer *writer, const struct plan *served,
                          const struct err *first, int errors)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_PLAN_REFUSED)) return;
-    record_text(&r, FIELD_VERSION, served->version);
-    record_text(&r, FIELD_CODE, span_of(err_name(first->code)));
-    if (first->line) record_number(&r, FIELD_LINE, first->line);
-    if (first->column) record_number(&r, FIELD_COLUMN, first->column);
-    record_text(&r, FIELD_MESSAGE, span_of(first->text));
-    record_number(&r, FIELD_ERRORS, errors);
-    writer_place(writer, &r);
+    emit_plan_refused(writer, clock_wall_us(), field_version(served->version),
+                      field_code(span_of(err_name(first->code))), field_line(first->line),
+                      field_column(first->column), field_message(span_of(first->text)),
+                      field_errors(errors));
 }
 
 void signal_accept_paused(struct signal_writer *writer, enum signal_counter counter,
                           int connections)
 {
-    INVARIANT(counter == COUNTER_ACCEPT_PAUSED_DESCRIPTORS ||
-              counter == COUNTER_ACCEPT_PAUSED_MEMORY);
+    bool memory = counter == COUNTER_ACCEPT_PAUSED_MEMORY;
+    INVARIANT(memory || counter == COUNTER_ACCEPT_PAUSED_DESCRIPTORS);
     signal_count(writer, counter);
-    struct record r;
-    if (!event_begin(writer, &r, SITE_ACCEPT_PAUSED)) return;
-    record_text(&r, FIELD_REASON,
-                counter == COUNTER_ACCEPT_PAUSED_MEMORY ? SPAN("memory") : SPAN("descriptors"));
-    record_number(&r, FIELD_CONNECTIONS, connections);
-    writer_place(writer, &r);
+    emit_accept_paused(writer, clock_wall_us(),
+                       field_reason(memory ? SPAN("memory") : SPAN("descriptors")),
+                       field_connections(connections));
 }
 
 void signal_descriptors_short(struct signal_writer *writer, int connections, int connections_max,
                               int64_t descriptors)
 {
-    struct record r;
-    if (!event_begin(writer, &r, SITE_DESCRIPTORS_SHORT)) return;
-    record_number(&r, FIELD_CONNECTIONS, connections);
-    record_number(&r, FIELD_CONNECTIONS_MAX, connections_max);
-    record_number(&r, FIELD_DESCRIPTORS, descriptors);
-    writer_place(writer, &r);
+    emit_descriptors_short(writer, clock_wall_us(), field_connections(connections),
+                           field_connections_max(connections_max), field_descriptors(descriptors));
 }
 
 void signal_connections_max_reached(struct signal_writer *writer, int connections)
 {
     signal_count(writer, COUNTER_CONNECTIONS_REFUSED_MAX);
-    struct record r;
-    if (!event_begin(writer, &r, SITE_CONNECTIONS_MAX_REACHED)) return;
-    record_number(&r, FIELD_CONNECTIONS, connections);
-    writer_place(writer, &r);
+    emit_connections_max_reached(writer, clock_wall_us(), field_connections(connections));
 }

@@ -1,5 +1,6 @@
 #include "signal/line.h"
 
+#include "base/buf.h"
 #include "decide/request.h"
 #include "wire/json_write.h"
 
@@ -7,7 +8,12 @@
 #define CUT_END ",\"cut\":true}\n"
 enum { END_BYTES = sizeof(CUT_END) - 1 };
 
-void line_begin(struct line *l, char *memory, enum signal_site site, int64_t wall_us)
+struct line {
+    struct buf text;
+    bool cut;
+};
+
+static void line_begin(struct line *l, char *memory, enum signal_site site, int64_t wall_us)
 {
     *l = (struct line){.text = buf_of(memory, LINE_BYTES_MAX - END_BYTES)};
     buf_lit(&l->text, "{\"timestamp\":\"");
@@ -56,7 +62,7 @@ static void nested_end(struct line *l, char bracket)
     buf_char(&l->text, bracket);
 }
 
-void line_text(struct line *l, enum signal_field_id field, struct span text)
+static void line_text(struct line *l, enum signal_field_id field, struct span text)
 {
     size_t len = l->text.len;
     key(l, field);
@@ -64,7 +70,7 @@ void line_text(struct line *l, enum signal_field_id field, struct span text)
     keep(l, len);
 }
 
-void line_number(struct line *l, enum signal_field_id field, int64_t number)
+static void line_number(struct line *l, enum signal_field_id field, int64_t number)
 {
     size_t len = l->text.len;
     key(l, field);
@@ -80,16 +86,15 @@ static void line_flag(struct line *l, enum signal_field_id field)
     keep(l, len);
 }
 
-void line_counts(struct line *l, enum signal_field_id field, const uint64_t counts[SITE_COUNT])
+static void line_counts(struct line *l, enum signal_field_id field, struct span counts)
 {
-    bool any = false;
-    for (int site = 0; site < SITE_COUNT; site++) any |= counts[site] != 0;
-    if (!any || !nested_begin(l, field, '{')) return;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (!counts[site]) continue;
+    if (!nested_begin(l, field, '{')) return;
+    enum signal_site site;
+    uint64_t count;
+    while (record_count_next(&counts, &site, &count)) {
         size_t len = l->text.len;
         json_write_key(&l->text, signal_site_names()[site]);
-        buf_u64(&l->text, counts[site]);
+        buf_u64(&l->text, count);
         keep(l, len);
     }
     nested_end(l, '}');
@@ -108,7 +113,7 @@ static void line_list(struct line *l, enum signal_field_id field, struct span li
     nested_end(l, ']');
 }
 
-size_t line_end(struct line *l)
+static size_t line_end(struct line *l)
 {
     l->text.cap = LINE_BYTES_MAX;
     if (l->cut)
@@ -129,7 +134,8 @@ size_t line_render(char *memory, const struct record *record)
             line_text(&l, field.id, field.bytes);
             break;
         case FIELD_KIND_NUMBER:
-            line_number(&l, field.id, field.number);
+        case FIELD_KIND_PLACE:
+            line_number(&l, field.id, record_number_read(field.bytes));
             break;
         case FIELD_KIND_LIST:
             line_list(&l, field.id, field.bytes);
@@ -138,7 +144,8 @@ size_t line_render(char *memory, const struct record *record)
             line_flag(&l, field.id);
             break;
         case FIELD_KIND_COUNTS:
-            break; /* only the scribe's own lines have them */
+            line_counts(&l, field.id, field.bytes);
+            break;
         }
     }
     l.cut |= record->cut;

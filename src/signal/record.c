@@ -3,9 +3,7 @@
 _Static_assert(offsetof(struct record, fields) <= RECORD_HEAD_BYTES, "the head fits");
 _Static_assert(sizeof(struct record) <= RECORD_BYTES_MAX, "a record is no longer than its limit");
 
-/* A text's and an entry's length are two bytes and one. Their order is the machine's own: no record
- * leaves it. */
-enum { TEXT_BYTES_MAX = 512, ENTRY_BYTES_MAX = 255, ENTRIES_MAX = 255 };
+enum { TEXT_BYTES_MAX = 512, ENTRY_BYTES_MAX = 255, FIELD_HEAD_BYTES = 3 };
 
 static size_t fields_len(const struct record *r)
 {
@@ -30,7 +28,18 @@ void record_init(struct record *r, enum signal_site site, int64_t wall_us)
     r->bytes = offsetof(struct record, fields);
     r->site = (uint8_t)site;
     r->cut = r->reserved = false;
-    r->list = 0;
+}
+
+/* Room for a field of `n` bytes, after its head: id and, in the machine's own order since no record
+ * leaves it, the two bytes of `n`. NULL and `cut`: there is none. */
+static char *field_begin(struct record *r, enum signal_field_id field, size_t n)
+{
+    char *head = take(r, FIELD_HEAD_BYTES + n);
+    if (!head) return NULL;
+    uint16_t len = (uint16_t)n;
+    head[0] = (char)field;
+    memcpy(head + 1, &len, sizeof len);
+    return head + FIELD_HEAD_BYTES;
 }
 
 void record_text(struct record *r, enum signal_field_id field, struct span text)
@@ -40,55 +49,88 @@ void record_text(struct record *r, enum signal_field_id field, struct span text)
         text.len = TEXT_BYTES_MAX;
         r->cut = true;
     }
-    char *at = take(r, 3 + text.len);
-    if (!at) return;
-    uint16_t len = (uint16_t)text.len;
-    at[0] = (char)field;
-    memcpy(at + 1, &len, sizeof len);
-    memcpy(at + 3, text.data, text.len);
+    char *at = field_begin(r, field, text.len);
+    if (at) memcpy(at, text.data, text.len);
 }
 
 void record_number(struct record *r, enum signal_field_id field, int64_t number)
 {
-    char *at = take(r, 1 + sizeof number);
-    if (!at) return;
-    at[0] = (char)field;
-    memcpy(at + 1, &number, sizeof number);
+    char *at = field_begin(r, field, sizeof number);
+    if (at) memcpy(at, &number, sizeof number);
 }
 
-void record_flag(struct record *r, enum signal_field_id field)
+void record_place(struct record *r, enum signal_field_id field, int64_t place)
 {
-    char *at = take(r, 1);
-    if (at) at[0] = (char)field;
+    if (place) record_number(r, field, place);
 }
 
-/* A list: id, number of entries, entries. */
-void record_list_begin(struct record *r, enum signal_field_id field)
+void record_flag(struct record *r, enum signal_field_id field, bool flag)
 {
-    char *at = take(r, 2);
-    r->list = at ? (uint16_t)(at - r->fields + 1) : 0;
-    if (at) at[0] = (char)field, at[1] = 0;
+    if (flag) field_begin(r, field, 0);
 }
 
-void record_list_add(struct record *r, struct span text)
+/* An entry of the list that was begun last: a byte of length, bytes. */
+static void list_add(struct record *r, struct span entry)
 {
-    if (!r->list) return;
-    unsigned char entries = (unsigned char)r->fields[r->list];
-    if (text.len > ENTRY_BYTES_MAX || entries == ENTRIES_MAX) {
+    if (entry.len > ENTRY_BYTES_MAX) {
         r->cut = true;
         return;
     }
-    char *at = take(r, 1 + text.len);
+    char *at = take(r, 1 + entry.len);
     if (!at) return;
-    at[0] = (char)text.len;
-    memcpy(at + 1, text.data, text.len);
-    r->fields[r->list] = (char)(entries + 1);
+    at[0] = (char)entry.len;
+    memcpy(at + 1, entry.data, entry.len);
 }
 
-void record_list_end(struct record *r)
+/* `list`: what field_begin returned. */
+static void list_end(struct record *r, char *list)
 {
-    if (r->list && r->fields[r->list] == 0) r->bytes = (uint16_t)(r->bytes - 2);
-    r->list = 0;
+    uint16_t len = (uint16_t)(r->fields + fields_len(r) - list);
+    memcpy(list - sizeof len, &len, sizeof len);
+    if (len == 0) r->bytes = (uint16_t)(r->bytes - FIELD_HEAD_BYTES);
+}
+
+void record_names(struct record *r, enum signal_field_id field, const struct names *names)
+{
+    char *list = field_begin(r, field, 0);
+    if (!list) return;
+    for (uint64_t left = names->places; left; left &= left - 1) {
+        size_t at = names->stride * (size_t)__builtin_ctzll(left);
+        list_add(r, *(const struct span *)(const void *)((const char *)names->first + at));
+    }
+    list_end(r, list);
+}
+
+/* A list too: an entry is a site and its count. */
+void record_counts(struct record *r, enum signal_field_id field, const uint64_t counts[SITE_COUNT])
+{
+    char *list = field_begin(r, field, 0);
+    if (!list) return;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        char entry[1 + sizeof *counts] = {(char)site};
+        memcpy(entry + 1, &counts[site], sizeof *counts);
+        if (counts[site]) list_add(r, (struct span){entry, sizeof entry});
+    }
+    list_end(r, list);
+}
+
+bool record_field_next(const struct record *r, size_t *at, struct record_field *out)
+{
+    if (*at >= fields_len(r)) return false;
+    const char *head = r->fields + *at;
+    uint16_t len;
+    memcpy(&len, head + 1, sizeof len);
+    out->id = (enum signal_field_id)(unsigned char)head[0];
+    out->bytes = (struct span){head + FIELD_HEAD_BYTES, len};
+    *at += FIELD_HEAD_BYTES + (size_t)len;
+    return true;
+}
+
+int64_t record_number_read(struct span number)
+{
+    int64_t value;
+    memcpy(&value, number.data, sizeof value);
+    return value;
 }
 
 bool record_entry_next(struct span *list, struct span *entry)
@@ -100,32 +142,11 @@ bool record_entry_next(struct span *list, struct span *entry)
     return true;
 }
 
-bool record_field_next(const struct record *r, size_t *at, struct record_field *out)
+bool record_count_next(struct span *counts, enum signal_site *site, uint64_t *count)
 {
-    if (*at >= fields_len(r)) return false;
-    const char *p = r->fields + *at;
-    *out = (struct record_field){.id = (enum signal_field_id)(unsigned char)p[0]};
-    uint16_t len;
-    switch (signal_fields[out->id].kind) {
-    case FIELD_KIND_TEXT:
-        memcpy(&len, p + 1, sizeof len);
-        out->bytes = (struct span){p + 3, len};
-        *at += 3u + len;
-        return true;
-    case FIELD_KIND_NUMBER:
-        memcpy(&out->number, p + 1, sizeof out->number);
-        *at += 1 + sizeof out->number;
-        return true;
-    case FIELD_KIND_FLAG:
-        *at += 1;
-        return true;
-    default:
-        break;
-    }
-    out->entries = (unsigned char)p[1];
-    const char *end = p + 2;
-    for (int i = 0; i < out->entries; i++) end += 1 + (unsigned char)*end;
-    out->bytes = (struct span){p + 2, (size_t)(end - (p + 2))};
-    *at = (size_t)(end - r->fields);
+    struct span entry;
+    if (!record_entry_next(counts, &entry)) return false;
+    *site = (enum signal_site)(unsigned char)entry.data[0];
+    memcpy(count, entry.data + 1, sizeof *count);
     return true;
 }

@@ -1,8 +1,8 @@
 /* record: one firing of a log site, as bytes that refer to nothing.
  *
- * A head, and then fields: each an id, a kind's own bytes, no alignment. Names are copied, so the
- * plan and the request that they came from may be gone when the scribe reads it. What does not fit
- * is left out, from the first field that is too long on, and `cut` says so.
+ * A head, and then fields: each an id, the number of its bytes, bytes, no alignment. Names are
+ * copied, so the plan and the request that they came from may be gone when the scribe reads it.
+ * What does not fit is left out, from the first field that is too long on, and `cut` says so.
  *
  * Private to the room. Threads: values. */
 #ifndef INTERLUDE_SIGNAL_RECORD_H
@@ -19,29 +19,40 @@ struct record {
     uint8_t site;
     bool cut;
     bool reserved; /* it lies in its site's reserve, not in the pool */
-    uint16_t list; /* while a list is being written: where its number of entries stands */
     char fields[RECORD_BYTES_MAX - RECORD_HEAD_BYTES];
 };
 
+/* Names in a table of structs: those at the places whose bit is set, in the table's order. */
+struct names {
+    const struct span *first; /* at place 0; the next is `stride` bytes on */
+    size_t stride;
+    uint64_t places;
+};
+
 void record_init(struct record *r, enum signal_site site, int64_t wall_us);
-/* An empty text, an empty list, is left out. */
+
+/* One for each kind of field; table.h tells what each leaves out. They are called by emit.h, which
+ * knows what fields a site has. */
 void record_text(struct record *r, enum signal_field_id field, struct span text);
 void record_number(struct record *r, enum signal_field_id field, int64_t number);
-void record_flag(struct record *r, enum signal_field_id field);
-/* A list: begin, any number of entries, end. */
-void record_list_begin(struct record *r, enum signal_field_id field);
-void record_list_add(struct record *r, struct span text);
-void record_list_end(struct record *r);
+void record_place(struct record *r, enum signal_field_id field, int64_t place);
+void record_counts(struct record *r, enum signal_field_id field, const uint64_t counts[SITE_COUNT]);
+void record_flag(struct record *r, enum signal_field_id field, bool flag);
+void record_names(struct record *r, enum signal_field_id field, const struct names *names);
+static inline void record_list(struct record *r, enum signal_field_id field, struct names names)
+{
+    if (names.places) record_names(r, field, &names); /* mostly there are none */
+}
 
 /* Reading. Begin with at = 0; false at the end. */
 struct record_field {
     enum signal_field_id id;
-    int64_t number;
-    int entries;       /* of a list: their number */
-    struct span bytes; /* of a text: itself; of a list: to be read with record_entry_next */
+    struct span bytes; /* of a text: itself; of others: to be read with what follows */
 };
 
 bool record_field_next(const struct record *r, size_t *at, struct record_field *out);
+int64_t record_number_read(struct span number);
 bool record_entry_next(struct span *list, struct span *entry);
+bool record_count_next(struct span *counts, enum signal_site *site, uint64_t *count);
 
 #endif

@@ -1,6 +1,7 @@
 #include "signal/scribe.h"
 
 #include "base/clock.h"
+#include "signal/emit.h"
 
 #include <errno.h>
 #include <math.h>
@@ -158,10 +159,10 @@ static bool rings_read(struct scribe *s)
 /* ---- the scribe's own lines ---------------------------------------------------------------------
  */
 
-static void own_add(struct scribe *s, enum signal_site site, struct line *line)
+static void own_add(struct scribe *s, char *room, const struct record *record)
 {
-    cell_add(&s->fired[site], 1);
-    outbox_add(&s->outbox, site, line_end(line));
+    cell_add(&s->fired[record->site], 1);
+    outbox_add(&s->outbox, (enum signal_site)record->site, line_render(room, record));
 }
 
 /* What is below the level was not suppressed by a budget, and is not told. */
@@ -184,11 +185,10 @@ static void report_suppressed(struct scribe *s)
     char *room = outbox_room(&s->outbox);
     uint64_t suppressed[SITE_COUNT], dropped[SITE_COUNT];
     if (s->suppressed_underway || !room || !report_gather(s, suppressed, dropped)) return;
-    struct line line;
-    line_begin(&line, room, SITE_LOG_SUPPRESSED, clock_wall_us());
-    line_counts(&line, FIELD_SUPPRESSED, suppressed);
-    line_counts(&line, FIELD_DROPPED, dropped);
-    own_add(s, SITE_LOG_SUPPRESSED, &line);
+    struct record r;
+    record_log_suppressed(&r, clock_wall_us(), field_suppressed(suppressed),
+                          field_dropped(dropped));
+    own_add(s, room, &r);
     s->suppressed_underway = true;
 }
 
@@ -200,11 +200,10 @@ static void report_lost(struct scribe *s)
     uint64_t gone = s->telling_lost[LOSS_SINK_GONE] - s->told_lost[LOSS_SINK_GONE];
     uint64_t full = s->telling_lost[LOSS_DISK_FULL] - s->told_lost[LOSS_DISK_FULL];
     if (gone + full == 0) return;
-    struct line line;
-    line_begin(&line, room, SITE_LOG_LOST, clock_wall_us());
-    line_number(&line, FIELD_SINK_GONE, (int64_t)gone);
-    line_number(&line, FIELD_DISK_FULL, (int64_t)full);
-    own_add(s, SITE_LOG_LOST, &line);
+    struct record r;
+    record_log_lost(&r, clock_wall_us(), field_sink_gone((int64_t)gone),
+                    field_disk_full((int64_t)full));
+    own_add(s, room, &r);
     s->lost_underway = true;
 }
 
@@ -222,13 +221,12 @@ static void report_constant(struct scribe *s)
             continue;
         }
         b->tokens -= 1;
-        struct line line;
-        line_begin(&line, room, SITE_SIGNAL_CONSTANT, clock_wall_us());
-        line_text(&line, FIELD_SIGNAL, signal_site_names()[site]);
-        line_number(&line, FIELD_FIRED, (int64_t)w->sites[site].fired);
-        line_number(&line, FIELD_OPPORTUNITIES, (int64_t)w->sites[site].opportunities);
-        line_number(&line, FIELD_WINDOW_MS, (int64_t)(w->window_ns / 1000000));
-        own_add(s, SITE_SIGNAL_CONSTANT, &line);
+        struct record r;
+        record_signal_constant(&r, clock_wall_us(), field_signal(signal_site_names()[site]),
+                               field_fired((int64_t)w->sites[site].fired),
+                               field_opportunities((int64_t)w->sites[site].opportunities),
+                               field_window_ms((int64_t)(w->window_ns / 1000000)));
+        own_add(s, room, &r);
     }
 }
 
@@ -236,18 +234,17 @@ static void reopen(struct scribe *s)
 {
     const char *path = s->outbox.sink.path;
     if (!path) return;
-    bool ok = sink_reopen(&s->outbox.sink);
-    int why = errno;
-    if (ok) outbox_restart(&s->outbox);
+    struct err e = {0};
+    if (sink_reopen(&s->outbox.sink))
+        outbox_restart(&s->outbox);
+    else
+        err_set_sys(&e, ERR_SYSTEM, errno, "the old file is kept");
     char *room = outbox_room(&s->outbox);
     if (!room) return;
-    struct line line;
-    line_begin(&line, room, SITE_LOG_REOPENED, clock_wall_us());
-    line_text(&line, FIELD_PATH, span_of(path));
-    struct err e;
-    err_set_sys(&e, ERR_SYSTEM, why, "the old file is kept");
-    if (!ok) line_text(&line, FIELD_MESSAGE, span_of(e.text));
-    own_add(s, SITE_LOG_REOPENED, &line);
+    struct record r;
+    record_log_reopened(&r, clock_wall_us(), field_path(span_of(path)),
+                        field_message(span_of(e.text)));
+    own_add(s, room, &r);
 }
 
 /* Writes, and keeps the books of the two lines that must not be forgotten: one that was lost is

@@ -1,11 +1,20 @@
 #include "signal/table.h"
 
 const struct signal_site_row signal_sites[SITE_COUNT] = {
-#define ROW(suffix, name, level, expected, fields, help, opportunity) \
-    [SITE_##suffix] = {name, LOG_##level, EXPECTED_##expected, fields, help, opportunity},
+#define NAME(field) " " #field
+#define ROW(suffix, name, level, expected, budget, fields, help, opportunity)                      \
+    [SITE_##suffix] = {#name, LOG_##level, EXPECTED_##expected, BUDGET_##budget, &fields(NAME)[1], \
+                       help,  opportunity},
     SIGNAL_SITES(ROW)
 #undef ROW
+#undef NAME
 };
+
+#define LAST(suffix, name, level, expected, budget, ...)                                         \
+    _Static_assert(((int)SITE_##suffix < SITE_SCRIBE_FIRST) == (BUDGET_##budget == BUDGET_PLAN), \
+                   "sites without a budget stand last");
+SIGNAL_SITES(LAST)
+#undef LAST
 
 const struct signal_metric_row signal_metrics[METRIC_COUNT] = {
 #define ROW(suffix, name, type, labels, help, moves, expected) \
@@ -15,7 +24,7 @@ const struct signal_metric_row signal_metrics[METRIC_COUNT] = {
 };
 
 const struct signal_field_row signal_fields[FIELD_COUNT] = {
-#define ROW(suffix, name, kind) [FIELD_##suffix] = {name, FIELD_KIND_##kind},
+#define ROW(name, kind) [FIELD_##name] = {#name, FIELD_KIND_##kind},
     SIGNAL_FIELDS(ROW)
 #undef ROW
 };
@@ -62,10 +71,14 @@ const char *signal_expected_name(enum signal_expected expected)
     return names[expected];
 }
 
+const char *signal_budget_name(enum signal_budget budget)
+{
+    return budget == BUDGET_PLAN ? "plan" : "none";
+}
+
 const struct span *signal_site_names(void)
 {
-#define NAME(suffix, name, level, expected, fields, help, opportunity) \
-    [SITE_##suffix] = {(name), sizeof(name) - 1},
+#define NAME(suffix, name, ...) [SITE_##suffix] = {#name, sizeof #name - 1},
     static const struct span names[SITE_COUNT] = {SIGNAL_SITES(NAME)};
 #undef NAME
     return names;

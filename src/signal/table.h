@@ -1,8 +1,8 @@
 /* table: every log site and every metric, declared once.
  *
- * From these lists come the enums, the fields and labels, the zeros that are exported before
- * anything fires, docs/signals.md and GET /v1/signals. A signal that is not here cannot be fired.
- * Constant; any thread. */
+ * From these lists come the enums, the functions that tell a site (emit.h), the zeros that are
+ * exported before anything fires, docs/signals.md and GET /v1/signals. A signal that is not here
+ * cannot be fired, nor with other fields than it has here. Constant; any thread. */
 #ifndef INTERLUDE_SIGNAL_TABLE_H
 #define INTERLUDE_SIGNAL_TABLE_H
 
@@ -19,133 +19,158 @@ enum signal_expected {
     EXPECTED_COUNT
 };
 
-/* What a log line may carry beside timestamp, level and event: enum suffix, name, kind. In the
- * order in which a line has them. */
+/* What limits a site's lines: the plan's `log: {budget, sites}`, or nothing. */
+enum signal_budget { BUDGET_PLAN, BUDGET_NONE };
+
+/* What a log line may carry beside timestamp, level and event: name, kind. In the order in which a
+ * line has them. An empty text, list or counts is left out. */
 enum signal_field_kind {
     FIELD_KIND_TEXT,
     FIELD_KIND_LIST,
     FIELD_KIND_NUMBER,
-    FIELD_KIND_COUNTS,
-    FIELD_KIND_FLAG, /* true, or left out */
+    FIELD_KIND_PLACE,  /* a number from 1; 0, which is none, is left out */
+    FIELD_KIND_COUNTS, /* by site; one that is 0 is left out */
+    FIELD_KIND_FLAG,   /* true, or left out */
 };
 
-#define SIGNAL_FIELDS(X)                              \
-    X(DRILL, "drill", FLAG)                           \
-    X(REQUEST_ID, "request_id", TEXT)                 \
-    X(SEGMENT_ID, "segment_id", TEXT)                 \
-    X(VARIANT, "variant", TEXT)                       \
-    X(VERSION, "version", TEXT)                       \
-    X(MISSING_ACTIONS, "missing_actions", LIST)       \
-    X(INVALID_ACTIONS, "invalid_actions", LIST)       \
-    X(UNKNOWN_ACTIONS, "unknown_actions", LIST)       \
-    X(INVALID_ATTRIBUTES, "invalid_attributes", LIST) \
-    X(ABSENT_ATTRIBUTES, "absent_attributes", LIST)   \
-    X(REQUESTED_VARIANT, "requested_variant", TEXT)   \
-    X(FINGERPRINT, "fingerprint", TEXT)               \
-    X(PROGRAM, "program", TEXT)                       \
-    X(COMMIT, "commit", TEXT)                         \
-    X(PID, "pid", NUMBER)                             \
-    X(LISTEN, "listen", TEXT)                         \
-    X(ADMIN, "admin", TEXT)                           \
-    X(WORKERS, "workers", NUMBER)                     \
-    X(DRAIN_MS, "drain_ms", NUMBER)                   \
-    X(REASON, "reason", TEXT)                         \
-    X(PATH, "path", TEXT)                             \
-    X(CODE, "code", TEXT)                             \
-    X(LINE, "line", NUMBER)                           \
-    X(COLUMN, "column", NUMBER)                       \
-    X(MESSAGE, "message", TEXT)                       \
-    X(ERRORS, "errors", NUMBER)                       \
-    X(CONNECTIONS, "connections", NUMBER)             \
-    X(CONNECTIONS_MAX, "connections_max", NUMBER)     \
-    X(DESCRIPTORS, "descriptors", NUMBER)             \
-    X(SIGNAL, "signal", TEXT)                         \
-    X(FIRED, "fired", NUMBER)                         \
-    X(OPPORTUNITIES, "opportunities", NUMBER)         \
-    X(WINDOW_MS, "window_ms", NUMBER)                 \
-    X(SUPPRESSED, "suppressed", COUNTS)               \
-    X(DROPPED, "dropped", COUNTS)                     \
-    X(SINK_GONE, "sink_gone", NUMBER)                 \
-    X(DISK_FULL, "disk_full", NUMBER)
+#define SIGNAL_FIELDS(X)        \
+    X(drill, FLAG)              \
+    X(request_id, TEXT)         \
+    X(segment_id, TEXT)         \
+    X(variant, TEXT)            \
+    X(version, TEXT)            \
+    X(missing_actions, LIST)    \
+    X(invalid_actions, LIST)    \
+    X(unknown_actions, LIST)    \
+    X(invalid_attributes, LIST) \
+    X(absent_attributes, LIST)  \
+    X(requested_variant, TEXT)  \
+    X(fingerprint, TEXT)        \
+    X(program, TEXT)            \
+    X(commit, TEXT)             \
+    X(pid, NUMBER)              \
+    X(listen, TEXT)             \
+    X(admin, TEXT)              \
+    X(workers, NUMBER)          \
+    X(drain_ms, NUMBER)         \
+    X(reason, TEXT)             \
+    X(path, TEXT)               \
+    X(code, TEXT)               \
+    X(line, PLACE)              \
+    X(column, PLACE)            \
+    X(message, TEXT)            \
+    X(errors, NUMBER)           \
+    X(connections, NUMBER)      \
+    X(connections_max, NUMBER)  \
+    X(descriptors, NUMBER)      \
+    X(signal, TEXT)             \
+    X(fired, NUMBER)            \
+    X(opportunities, NUMBER)    \
+    X(window_ms, NUMBER)        \
+    X(suppressed, COUNTS)       \
+    X(dropped, COUNTS)          \
+    X(sink_gone, NUMBER)        \
+    X(disk_full, NUMBER)
 
-#define SIGNAL_FIELD_ENUM(suffix, name, kind) FIELD_##suffix,
+#define SIGNAL_FIELD_ENUM(name, kind) FIELD_##name,
 enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
 #undef SIGNAL_FIELD_ENUM
 
-#define FIELDS_REQUEST "drill request_id segment_id variant version"
-#define FIELDS_POSTERIORS FIELDS_REQUEST " missing_actions invalid_actions unknown_actions"
+/* A site's fields: a list, in the order above. What tells the site is made from it (emit.h), and so
+ * is its row in docs/signals.md. */
+#define FIELDS_REQUEST(F) F(drill) F(request_id) F(segment_id) F(variant) F(version)
+#define FIELDS_POSTERIORS(F) \
+    FIELDS_REQUEST(F) F(missing_actions) F(invalid_actions) F(unknown_actions)
+#define FIELDS_SESSION_INVALID(F) FIELDS_REQUEST(F) F(invalid_attributes) F(absent_attributes)
+#define FIELDS_UNKNOWN_VARIANT(F) FIELDS_REQUEST(F) F(requested_variant)
+#define FIELDS_SERVER_STARTED(F) F(version) F(fingerprint) F(program) F(commit) F(pid)
+#define FIELDS_SERVER_READY(F) F(version) F(listen) F(admin) F(workers)
+#define FIELDS_SERVER_DRAINING(F) F(drain_ms) F(reason)
+#define FIELDS_SERVER_STOPPED(F) F(reason)
+#define FIELDS_PLAN_RELOADED(F) F(version) F(fingerprint) F(message)
+#define FIELDS_PLAN_REFUSED(F) F(version) F(code) F(line) F(column) F(message) F(errors)
+#define FIELDS_ACCEPT_PAUSED(F) F(reason) F(connections)
+#define FIELDS_DESCRIPTORS_SHORT(F) F(connections) F(connections_max) F(descriptors)
+#define FIELDS_CONNECTIONS_MAX_REACHED(F) F(connections)
+#define FIELDS_SIGNAL_CONSTANT(F) F(signal) F(fired) F(opportunities) F(window_ms)
+#define FIELDS_LOG_SUPPRESSED(F) F(suppressed) F(dropped)
+#define FIELDS_LOG_LOST(F) F(sink_gone) F(disk_full)
+#define FIELDS_LOG_REOPENED(F) F(path) F(message)
 
 #define OPPORTUNITY_POSTERIORS "a decision for which a policy was asked that reads posteriors"
 #define OPPORTUNITY_AGE                                                                        \
     "a decision for which a policy with a max_posterior_age was asked, with posteriors_as_of " \
     "and at least one valid posterior"
 
-/* enum suffix, event name, level, expected, fields, what it means, what an opportunity is. The
- * posteriors_* ones stand from harmless to grave, as their statuses do. */
-#define SIGNAL_SITES(X)                                                                           \
-    X(POSTERIORS_PARTIAL, "posteriors_partial", WARNING, RARE, FIELDS_POSTERIORS,                 \
-      "Some of the actions that the policy asked uses came without posteriors",                   \
-      OPPORTUNITY_POSTERIORS)                                                                     \
-    X(POSTERIORS_STALE, "posteriors_stale", WARNING, RARE, FIELDS_POSTERIORS,                     \
-      "The posteriors are older than the policy's max_posterior_age", OPPORTUNITY_AGE)            \
-    X(POSTERIORS_ABSENT, "posteriors_absent", WARNING, RARE, FIELDS_POSTERIORS,                   \
-      "The policy asked reads posteriors and none of its actions came with any",                  \
-      OPPORTUNITY_POSTERIORS)                                                                     \
-    X(POSTERIORS_UNKNOWN_ACTION, "posteriors_unknown_action", WARNING, RARE, FIELDS_POSTERIORS,   \
-      "Posteriors were sent for an action that the plan does not have", OPPORTUNITY_POSTERIORS)   \
-    X(POSTERIORS_INVALID, "posteriors_invalid", WARNING, RARE, FIELDS_POSTERIORS,                 \
-      "The posteriors of an action cannot be true, and count as missing", OPPORTUNITY_POSTERIORS) \
-    X(SESSION_INVALID, "session_invalid", WARNING, RARE,                                          \
-      FIELDS_REQUEST " invalid_attributes absent_attributes",                                     \
-      "An attribute of the session holds no value of its type, and counts as unknown",            \
-      "a decision")                                                                               \
-    X(UNKNOWN_VARIANT, "unknown_variant", WARNING, RARE, FIELDS_REQUEST " requested_variant",     \
-      "The request names a variant that the plan does not have; default_variant decided",         \
-      "a decision whose request names a variant")                                                 \
-    X(SERVER_STARTED, "server_started", INFO, ALWAYS, "version fingerprint program commit pid",   \
-      "The process runs and has a plan", "a start")                                               \
-    X(SERVER_READY, "server_ready", INFO, ALWAYS, "version listen admin workers",                 \
-      "Both ports are open and decisions are served", "a start")                                  \
-    X(SERVER_DRAINING, "server_draining", INFO, ALWAYS, "drain_ms reason",                        \
-      "The server was told to stop; decisions are still served", "a stop")                        \
-    X(SERVER_STOPPED, "server_stopped", INFO, ALWAYS, "reason", "The last request is answered",   \
-      "a stop")                                                                                   \
-    X(PLAN_RELOADED, "plan_reloaded", INFO, ALWAYS, "version fingerprint message",                \
-      "Every request read from now on is decided by this plan", "a reload that was asked for")    \
-    X(PLAN_REFUSED, "plan_refused", WARNING, RARE, "version code line column message errors",     \
-      "A reload was refused; the plan served before is served on, and its version is told",       \
-      "a reload that was asked for")                                                              \
-    X(ACCEPT_PAUSED, "accept_paused", WARNING, NEVER, "reason connections",                       \
-      "Connections wait to be accepted: as many are open as descriptors or memory allow",         \
-      "a connection that was accepted, refused or put off")                                       \
-    X(DESCRIPTORS_SHORT, "descriptors_short", WARNING, NEVER,                                     \
-      "connections connections_max descriptors",                                                  \
-      "The limit of open files allows only so many of the plan's connections_max; raise the "     \
-      "limit",                                                                                    \
-      "a start")                                                                                  \
-    X(CONNECTIONS_MAX_REACHED, "connections_max_reached", WARNING, NEVER, "connections",          \
-      "A connection was refused because connections_max are open",                                \
-      "a connection that was accepted, refused or put off")                                       \
-    X(SIGNAL_CONSTANT, "signal_constant", WARNING, NEVER, "signal fired opportunities window_ms", \
-      "A signal that is declared never or rare fires nearly always, and so tells nothing",        \
-      "a window of a signal that is declared never or rare")                                      \
-    X(LOG_SUPPRESSED, "log_suppressed", WARNING, NEVER, "suppressed dropped",                     \
-      "By site, the records that a budget suppressed or that were dropped since the last such "   \
-      "line",                                                                                     \
-      "a report interval")                                                                        \
-    X(LOG_LOST, "log_lost", WARNING, NEVER, "sink_gone disk_full",                                \
-      "The sink takes lines again; so many could not be written meanwhile",                       \
-      "a return of the sink after a loss")                                                        \
-    X(LOG_REOPENED, "log_reopened", INFO, ALWAYS, "path message",                                 \
-      "The log file was opened anew; with a message: it could not be, and the old one is kept",   \
+/* enum suffix, event name, level, expected, budget, fields, what it means, what an opportunity is.
+ * The posteriors_* ones stand from harmless to grave, as their statuses do. */
+#define SIGNAL_SITES(X)                                                                            \
+    X(POSTERIORS_PARTIAL, posteriors_partial, WARNING, RARE, PLAN, FIELDS_POSTERIORS,              \
+      "Some of the actions that the policy asked uses came without posteriors",                    \
+      OPPORTUNITY_POSTERIORS)                                                                      \
+    X(POSTERIORS_STALE, posteriors_stale, WARNING, RARE, PLAN, FIELDS_POSTERIORS,                  \
+      "The posteriors are older than the policy's max_posterior_age", OPPORTUNITY_AGE)             \
+    X(POSTERIORS_ABSENT, posteriors_absent, WARNING, RARE, PLAN, FIELDS_POSTERIORS,                \
+      "The policy asked reads posteriors and none of its actions came with any",                   \
+      OPPORTUNITY_POSTERIORS)                                                                      \
+    X(POSTERIORS_UNKNOWN_ACTION, posteriors_unknown_action, WARNING, RARE, PLAN,                   \
+      FIELDS_POSTERIORS, "Posteriors were sent for an action that the plan does not have",         \
+      OPPORTUNITY_POSTERIORS)                                                                      \
+    X(POSTERIORS_INVALID, posteriors_invalid, WARNING, RARE, PLAN, FIELDS_POSTERIORS,              \
+      "The posteriors of an action cannot be true, and count as missing", OPPORTUNITY_POSTERIORS)  \
+    X(SESSION_INVALID, session_invalid, WARNING, RARE, PLAN, FIELDS_SESSION_INVALID,               \
+      "An attribute of the session holds no value of its type, and counts as unknown",             \
+      "a decision")                                                                                \
+    X(UNKNOWN_VARIANT, unknown_variant, WARNING, RARE, PLAN, FIELDS_UNKNOWN_VARIANT,               \
+      "The request names a variant that the plan does not have; default_variant decided",          \
+      "a decision whose request names a variant")                                                  \
+    X(SERVER_STARTED, server_started, INFO, ALWAYS, PLAN, FIELDS_SERVER_STARTED,                   \
+      "The process runs and has a plan", "a start")                                                \
+    X(SERVER_READY, server_ready, INFO, ALWAYS, PLAN, FIELDS_SERVER_READY,                         \
+      "Both ports are open and decisions are served", "a start")                                   \
+    X(SERVER_DRAINING, server_draining, INFO, ALWAYS, PLAN, FIELDS_SERVER_DRAINING,                \
+      "The server was told to stop; decisions are still served", "a stop")                         \
+    X(SERVER_STOPPED, server_stopped, INFO, ALWAYS, PLAN, FIELDS_SERVER_STOPPED,                   \
+      "The last request is answered", "a stop")                                                    \
+    X(PLAN_RELOADED, plan_reloaded, INFO, ALWAYS, PLAN, FIELDS_PLAN_RELOADED,                      \
+      "Every request read from now on is decided by this plan", "a reload that was asked for")     \
+    X(PLAN_REFUSED, plan_refused, WARNING, RARE, PLAN, FIELDS_PLAN_REFUSED,                        \
+      "A reload was refused; the plan served before is served on, and its version is told",        \
+      "a reload that was asked for")                                                               \
+    X(ACCEPT_PAUSED, accept_paused, WARNING, NEVER, PLAN, FIELDS_ACCEPT_PAUSED,                    \
+      "Connections wait to be accepted: as many are open as descriptors or memory allow",          \
+      "a connection that was accepted, refused or put off")                                        \
+    X(DESCRIPTORS_SHORT, descriptors_short, WARNING, NEVER, PLAN, FIELDS_DESCRIPTORS_SHORT,        \
+      "The limit of open files allows only so many of the plan's connections_max; raise the "      \
+      "limit",                                                                                     \
+      "a start")                                                                                   \
+    X(CONNECTIONS_MAX_REACHED, connections_max_reached, WARNING, NEVER, PLAN,                      \
+      FIELDS_CONNECTIONS_MAX_REACHED, "A connection was refused because connections_max are open", \
+      "a connection that was accepted, refused or put off")                                        \
+    X(SIGNAL_CONSTANT, signal_constant, WARNING, NEVER, PLAN, FIELDS_SIGNAL_CONSTANT,              \
+      "A signal that is declared never or rare fires nearly always, and so tells nothing",         \
+      "a window of a signal that is declared never or rare")                                       \
+    X(LOG_SUPPRESSED, log_suppressed, WARNING, NEVER, NONE, FIELDS_LOG_SUPPRESSED,                 \
+      "By site, the records that a budget suppressed or that were dropped since the last such "    \
+      "line",                                                                                      \
+      "a report interval")                                                                         \
+    X(LOG_LOST, log_lost, WARNING, NEVER, NONE, FIELDS_LOG_LOST,                                   \
+      "The sink takes lines again; so many could not be written meanwhile",                        \
+      "a return of the sink after a loss")                                                         \
+    X(LOG_REOPENED, log_reopened, INFO, ALWAYS, NONE, FIELDS_LOG_REOPENED,                         \
+      "The log file was opened anew; with a message: it could not be, and the old one is kept",    \
       "a reopening that was asked for")
 
-#define SIGNAL_SITE_ENUM(suffix, name, level, expected, fields, help, opportunity) SITE_##suffix,
+#define SIGNAL_SITE_ENUM(suffix, ...) SITE_##suffix,
 enum signal_site { SIGNAL_SITES(SIGNAL_SITE_ENUM) SITE_COUNT };
 #undef SIGNAL_SITE_ENUM
 
-/* Those from here on are written by the scribe itself, past every budget and ring. */
-enum { SITE_SCRIBE_FIRST = SITE_LOG_SUPPRESSED };
+/* Those without a budget stand last, from here on: the scribe writes them itself, past every ring.
+ */
+#define SIGNAL_SITE_BUDGETED(suffix, name, level, expected, budget, ...) \
+    +(BUDGET_##budget == BUDGET_PLAN)
+enum { SITE_SCRIBE_FIRST = 0 SIGNAL_SITES(SIGNAL_SITE_BUDGETED) };
+#undef SIGNAL_SITE_BUDGETED
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO };
 
@@ -263,7 +288,9 @@ struct signal_site_row {
     const char *name;
     enum plan_log_level level;
     enum signal_expected expected;
-    const char *fields, *help, *opportunity;
+    enum signal_budget budget;
+    const char *fields; /* names, a space between them */
+    const char *help, *opportunity;
 };
 
 struct signal_metric_row {
@@ -318,6 +345,7 @@ const char *signal_loss_name(enum signal_loss loss);
 const char *signal_state_name(enum signal_state state);
 const char *signal_level_name(enum plan_log_level level);
 const char *signal_expected_name(enum signal_expected expected);
+const char *signal_budget_name(enum signal_budget budget);
 
 /* The sites' names, which a plan's `log: {sites: ...}` may use: SITE_COUNT of them. */
 const struct span *signal_site_names(void);

@@ -1,3 +1,4 @@
+#include "signal/emit.h"
 #include "signal/line.h"
 
 #include "support.h"
@@ -15,24 +16,25 @@ static json_t *line_read(const char *memory, size_t len)
     return json;
 }
 
+/* The first `n` names of an array. */
+static struct names first(const struct span *names, int n)
+{
+    return (struct names){names, sizeof *names, n < 64 ? (1ull << n) - 1 : UINT64_MAX};
+}
+
 static void a_record_becomes_its_line(void **state)
 {
     (void)state;
+    const struct span missing[] = {SPAN("pod_1"), SPAN("pod_2"), SPAN("")}, unknown = SPAN("pod_9");
+    struct names with_a_gap = first(missing, 3);
+    with_a_gap.places = 5;
     struct record r;
-    record_init(&r, SITE_POSTERIORS_PARTIAL, 1796025600123456);
-    record_text(&r, FIELD_REQUEST_ID, SPAN("r\"1\n"));
-    record_text(&r, FIELD_SEGMENT_ID, (struct span){0}); /* left out */
-    record_text(&r, FIELD_VARIANT, SPAN("bayes"));
-    record_text(&r, FIELD_VERSION, SPAN("demo-1"));
-    record_list_begin(&r, FIELD_MISSING_ACTIONS);
-    record_list_add(&r, SPAN("pod_1"));
-    record_list_add(&r, SPAN(""));
-    record_list_end(&r);
-    record_list_begin(&r, FIELD_INVALID_ACTIONS); /* left out */
-    record_list_end(&r);
-    record_list_begin(&r, FIELD_UNKNOWN_ACTIONS);
-    record_list_add(&r, SPAN("pod_9"));
-    record_list_end(&r);
+    record_posteriors_partial(
+        &r, 1796025600123456, field_drill(false), field_request_id(SPAN("r\"1\n")),
+        field_segment_id((struct span){0}), /* left out */
+        field_variant(SPAN("bayes")), field_version(SPAN("demo-1")),
+        field_missing_actions(with_a_gap), field_invalid_actions((struct names){0}), /* left out */
+        field_unknown_actions(first(&unknown, 1)));
     char memory[LINE_BYTES_MAX];
     size_t len = line_render(memory, &r);
     memory[len - 1] = '\0';
@@ -50,10 +52,12 @@ static void numbers_keep_their_sign(void **state)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct record r;
         record_init(&r, SITE_SERVER_STARTED, 0);
-        record_number(&r, FIELD_PID, numbers[i]);
+        record_number(&r, FIELD_pid, numbers[i]);
+        record_place(&r, FIELD_line, numbers[i]); /* one that is 0 is left out */
         char memory[LINE_BYTES_MAX];
         json_t *json = line_read(memory, line_render(memory, &r));
         assert_int_equal(json_integer_value(json_object_get(json, "pid")), numbers[i]);
+        assert_int_equal(json_object_get(json, "line") != NULL, numbers[i] != 0);
         json_decref(json);
     }
 }
@@ -69,18 +73,15 @@ static void the_longest_record_is_whole_or_says_so(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[128];
         memset(text, cases[i].byte, sizeof text);
+        struct span longest = {text, 64}, names[ACTIONS_MAX];
+        for (int k = 0; k < ACTIONS_MAX; k++) names[k] = longest;
         struct record r;
-        record_init(&r, SITE_POSTERIORS_INVALID, 0);
-        record_text(&r, FIELD_REQUEST_ID, (struct span){text, 128});
-        record_text(&r, FIELD_SEGMENT_ID, (struct span){text, 64});
-        record_text(&r, FIELD_VARIANT, (struct span){text, 64});
-        record_text(&r, FIELD_VERSION, (struct span){text, 64});
-        record_list_begin(&r, FIELD_INVALID_ACTIONS);
-        for (int k = 0; k < ACTIONS_MAX; k++) record_list_add(&r, (struct span){text, 64});
-        record_list_end(&r);
-        record_list_begin(&r, FIELD_UNKNOWN_ACTIONS);
-        for (int k = 0; k < 4; k++) record_list_add(&r, (struct span){text, 64});
-        record_list_end(&r);
+        record_posteriors_invalid(&r, 0, field_drill(true),
+                                  field_request_id((struct span){text, 128}),
+                                  field_segment_id(longest), field_variant(longest),
+                                  field_version(longest), field_missing_actions((struct names){0}),
+                                  field_invalid_actions(first(names, ACTIONS_MAX)),
+                                  field_unknown_actions(first(names, REQUEST_UNKNOWN_NAMES_MAX)));
         assert_false(r.cut); /* a ring takes all of it */
         assert_true(r.bytes <= RECORD_BYTES_MAX);
         char memory[LINE_BYTES_MAX];
@@ -97,14 +98,12 @@ static void what_does_not_fit_is_left_out(void **state)
     memset(text, 'x', sizeof text);
     struct record r;
     record_init(&r, SITE_SESSION_INVALID, 0);
-    record_text(&r, FIELD_REQUEST_ID, (struct span){text, sizeof text}); /* shortened */
-    record_list_begin(&r, FIELD_INVALID_ATTRIBUTES);
-    for (int k = 0; k < ATTRIBUTES_MAX; k++) record_list_add(&r, (struct span){text, 64});
-    record_list_end(&r);
-    record_list_begin(&r, FIELD_ABSENT_ATTRIBUTES);
-    record_list_add(&r, (struct span){text, 64});
-    record_list_end(&r);
-    record_number(&r, FIELD_PID, 7);
+    record_text(&r, FIELD_request_id, (struct span){text, sizeof text}); /* shortened */
+    struct span names[ATTRIBUTES_MAX];
+    for (int k = 0; k < ATTRIBUTES_MAX; k++) names[k] = (struct span){text, 64};
+    record_list(&r, FIELD_invalid_attributes, first(names, ATTRIBUTES_MAX));
+    record_list(&r, FIELD_absent_attributes, first(names, 1));
+    record_number(&r, FIELD_pid, 7);
     assert_true(r.cut);
     assert_true(r.bytes <= RECORD_BYTES_MAX);
     char memory[LINE_BYTES_MAX];
@@ -129,15 +128,12 @@ static void any_record_is_a_valid_line(void **state)
             random = random * 1664525 + 1013904223;
             size_t len = (random >> 8) % (random >> 28 ? 40 : sizeof text);
             for (size_t k = 0; k < len; k++) text[k] = (char)(random >> (k % 25));
-            if (signal_fields[id].kind == FIELD_KIND_TEXT)
-                record_text(&r, (enum signal_field_id)id, (struct span){text, len});
-            if (signal_fields[id].kind == FIELD_KIND_NUMBER)
-                record_number(&r, (enum signal_field_id)id, random);
-            if (signal_fields[id].kind != FIELD_KIND_LIST) continue;
-            record_list_begin(&r, (enum signal_field_id)id);
-            for (uint32_t k = 0; k < (random >> 16) % 9; k++)
-                record_list_add(&r, (struct span){text, len});
-            record_list_end(&r);
+            struct span any = {text, len}, names[9] = {any, any, any, any, any, any, any, any, any};
+            enum signal_field_id field = (enum signal_field_id)id;
+            if (signal_fields[id].kind == FIELD_KIND_TEXT) record_text(&r, field, any);
+            if (signal_fields[id].kind == FIELD_KIND_NUMBER) record_number(&r, field, random);
+            if (signal_fields[id].kind == FIELD_KIND_LIST)
+                record_list(&r, field, first(names, (random >> 16) % 9));
         }
         assert_true(r.bytes <= RECORD_BYTES_MAX);
         char memory[LINE_BYTES_MAX];
@@ -151,20 +147,18 @@ static void counts_by_site(void **state)
     uint64_t counts[SITE_COUNT] = {[SITE_POSTERIORS_ABSENT] = 3, [SITE_ACCEPT_PAUSED] = UINT64_MAX};
     uint64_t none[SITE_COUNT] = {0};
     char memory[LINE_BYTES_MAX];
-    struct line l;
-    line_begin(&l, memory, SITE_LOG_SUPPRESSED, 0);
-    line_counts(&l, FIELD_SUPPRESSED, counts);
-    line_counts(&l, FIELD_DROPPED, none);
-    size_t len = line_end(&l);
+    struct record r;
+    record_log_suppressed(&r, 0, field_suppressed(counts), field_dropped(none));
+    size_t len = line_render(memory, &r);
     memory[len - 1] = '\0';
     assert_non_null(strstr(memory, "\"suppressed\":{\"posteriors_absent\":3,"
                                    "\"accept_paused\":18446744073709551615}}"));
     for (int i = 0; i < SITE_COUNT; i++) counts[i] = UINT64_MAX; /* the longest there is */
-    line_begin(&l, memory, SITE_LOG_SUPPRESSED, 0);
-    line_counts(&l, FIELD_SUPPRESSED, counts);
-    line_counts(&l, FIELD_DROPPED, counts);
-    line_end(&l);
-    assert_false(l.cut);
+    record_log_suppressed(&r, 0, field_suppressed(counts), field_dropped(counts));
+    len = line_render(memory, &r);
+    memory[len - 1] = '\0';
+    assert_int_equal(count_of(memory, "18446744073709551615"), 2 * SITE_COUNT);
+    assert_null(strstr(memory, "\"cut\""));
 }
 
 int main(void)

@@ -24,7 +24,7 @@ static void fire(enum signal_site site, bool longest)
     struct record r;
     record_init(&r, site, 0);
     static const char text[512];
-    while (longest && !r.cut) record_text(&r, FIELD_MESSAGE, (struct span){text, 64});
+    while (longest && !r.cut) record_text(&r, FIELD_message, (struct span){text, 64});
     writer_place(&writer, &r);
 }
 
