@@ -34,6 +34,7 @@ static void site_write(struct buf *b, enum signal_site site, const struct signal
     member_text(b, "state", signal_state_name(state));
     member_text(b, "level", signal_level_name(row->level));
     member_text(b, "expected", signal_expected_name(row->expected));
+    member_text(b, "budget", signal_budget_name(row->budget));
     member_text(b, "meaning", row->help);
     member_text(b, "opportunity", row->opportunity);
     member_u64(b, "fired", account->fired);
