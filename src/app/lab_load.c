@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BODIES_FILE_MAX = 64 * 1024 * 1024, JITTER_WAITS = 200 };
+enum { BODIES_FILE_MAX = 64 * 1024 * 1024, JITTER_WAITS = 200, GIVEN_MAX = 64 };
 
 #define DEFAULT_PATH "/v1/decide"
 #define METRICS_PATH "/metrics"
@@ -33,7 +33,8 @@ static const char usage[] =
     "  --arrivals KIND       poisson (default) or constant\n"
     "  --shape KIND          flat (default), or diurnal: from trough to peak and back\n"
     "  --peak R --trough R --cycle D\n"
-    "                        the diurnal shape's rates, and the length of its day\n"
+    "                        the diurnal shape's rates, and the length of its day (at least "
+    "1ms)\n"
     "  --seed N              of arrivals and bodies (1)\n"
     "  --connections C       to each URL, kept alive (64)\n"
     "  --timeout D           of a connect and of a request (5s)\n"
@@ -43,11 +44,12 @@ static const char usage[] =
     "where\n"
     "                        strings may hold {seq} {unit} {int:LOW:HIGH} {float:LOW:HIGH}\n"
     "  --interleave          several URLs take turns request by request (default)\n"
-    "  --alternate D         they take turns of that length\n"
+    "  --alternate D         they take turns of that length (at least 1ms)\n"
     "  --out FILE            write a capture (docs/captures.md)\n"
-    "  --interval D          of a line of the capture (1s)\n"
-    "  --admin URL[,URL...]  the operations ports: the capture tells builds and plans\n"
+    "  --interval D          with --out: of a line of the capture (1s)\n"
+    "  --admin URL[,URL...]  with --out: the operations ports: the capture tells builds and plans\n"
     "  --json                the summary as JSON\n"
+    "^C ends the schedule; what is under way has one second more, and the summary is printed.\n"
     "\n"
     "Which is faster? Two URLs, A and B:\n"
     "  --pairs N             N pairs of runs of B and A, and as many of A and A (at least 6)\n"
@@ -66,8 +68,22 @@ struct options {
     uint64_t pair_ns;
     double bar;
     const char *body_file, *posteriors, *out_file;
-    bool json, help, pair_option;
+    bool json, help;
+    const char *given[GIVEN_MAX]; /* the options that were */
+    size_t given_count;
 };
+
+static void give(struct options *o, const char *name)
+{
+    if (o->given_count < GIVEN_MAX) o->given[o->given_count++] = name;
+}
+
+static bool given(const struct options *o, const char *name)
+{
+    for (size_t i = 0; i < o->given_count; i++)
+        if (!strcmp(o->given[i], name)) return true;
+    return false;
+}
 
 static volatile sig_atomic_t stop;
 
@@ -173,28 +189,28 @@ static const struct option {
     const char *name;
     bool (*read)(const char *text, void *to);
     size_t offset;
-    bool of_pairs;
 } option_rows[] = {
-    {"--rate", read_number, offsetof(struct options, load.shape.rate), false},
-    {"--duration", read_ns, offsetof(struct options, load.shape.duration_ns), false},
-    {"--arrivals", read_arrivals, offsetof(struct options, load.shape.arrivals), false},
-    {"--shape", read_curve, offsetof(struct options, load.shape.curve), false},
-    {"--peak", read_number, offsetof(struct options, load.shape.peak), false},
-    {"--trough", read_number, offsetof(struct options, load.shape.trough), false},
-    {"--cycle", read_ns, offsetof(struct options, load.shape.cycle_ns), false},
-    {"--seed", read_seed, offsetof(struct options, load.shape.seed), false},
-    {"--connections", read_connections, offsetof(struct options, load.connections), false},
-    {"--timeout", read_ns, offsetof(struct options, load.timeout_ns), false},
-    {"--spin", read_ns_or_0, offsetof(struct options, load.spin_ns), false},
-    {"--interval", read_ns, offsetof(struct options, load.interval_ns), false},
-    {"--posteriors", read_posteriors, offsetof(struct options, posteriors), false},
-    {"--body", read_text, offsetof(struct options, body_file), false},
-    {"--out", read_text, offsetof(struct options, out_file), false},
-    {"--pairs", read_pairs, offsetof(struct options, pairs.pairs), false},
-    {"--pair-duration", read_ns, offsetof(struct options, pair_ns), true},
-    {"--metric", read_metric, offsetof(struct options, pairs.metric), true},
-    {"--pid", read_pids, offsetof(struct options, pairs.pids), true},
-    {"--bar", read_number, offsetof(struct options, bar), true},
+    {"--rate", read_number, offsetof(struct options, load.shape.rate)},
+    {"--duration", read_ns, offsetof(struct options, load.shape.duration_ns)},
+    {"--arrivals", read_arrivals, offsetof(struct options, load.shape.arrivals)},
+    {"--shape", read_curve, offsetof(struct options, load.shape.curve)},
+    {"--peak", read_number, offsetof(struct options, load.shape.peak)},
+    {"--trough", read_number, offsetof(struct options, load.shape.trough)},
+    {"--cycle", read_ns, offsetof(struct options, load.shape.cycle_ns)},
+    {"--seed", read_seed, offsetof(struct options, load.shape.seed)},
+    {"--connections", read_connections, offsetof(struct options, load.connections)},
+    {"--timeout", read_ns, offsetof(struct options, load.timeout_ns)},
+    {"--spin", read_ns_or_0, offsetof(struct options, load.spin_ns)},
+    {"--interval", read_ns, offsetof(struct options, load.interval_ns)},
+    {"--alternate", read_ns, offsetof(struct options, load.turn_ns)},
+    {"--posteriors", read_posteriors, offsetof(struct options, posteriors)},
+    {"--body", read_text, offsetof(struct options, body_file)},
+    {"--out", read_text, offsetof(struct options, out_file)},
+    {"--pairs", read_pairs, offsetof(struct options, pairs.pairs)},
+    {"--pair-duration", read_ns, offsetof(struct options, pair_ns)},
+    {"--metric", read_metric, offsetof(struct options, pairs.metric)},
+    {"--pid", read_pids, offsetof(struct options, pairs.pids)},
+    {"--bar", read_number, offsetof(struct options, bar)},
 };
 
 /* URLs with commas between them. */
@@ -235,9 +251,7 @@ static bool option_read(struct options *o, int argc, char **argv, int *i, int *c
             snprintf(what, sizeof what, "%s cannot be", row->name);
             *code = app_usage_error("load", what, value);
         }
-        o->pair_option |= row->of_pairs;
-        if (!strcmp(row->name, "--bar")) o->pairs.bar = &o->bar;
-        if (!strcmp(row->name, "--pid")) o->pairs.has_pids = true;
+        give(o, row->name);
         return true;
     }
     return false;
@@ -250,16 +264,14 @@ static int options_read(struct options *o, int argc, char **argv)
     const char *value;
     for (int i = 1; i < argc && !code; i++) {
         if (option_read(o, argc, argv, &i, &code)) continue;
-        if ((value = app_option(argc, argv, &i, "--alternate"))) {
-            o->load.spread = LOAD_ALTERNATE;
-            if (!read_ns(value, &o->load.turn_ns))
-                code = app_usage_error("load", "--alternate cannot be", value);
-        } else if ((value = app_option(argc, argv, &i, "--admin"))) {
+        if ((value = app_option(argc, argv, &i, "--admin"))) {
+            give(o, "--admin");
             if (read_urls(value, METRICS_PATH, o->admins, &o->admin_count, &e)) code = fail(&e);
         } else if ((value = app_option(argc, argv, &i, "--metrics"))) {
+            give(o, "--metrics");
             if (read_urls(value, METRICS_PATH, o->metrics, &o->metrics_count, &e)) code = fail(&e);
         } else if (!strcmp(argv[i], "--interleave")) {
-            o->load.spread = LOAD_INTERLEAVE;
+            give(o, "--interleave");
         } else if (!strcmp(argv[i], "--json")) {
             o->json = true;
         } else if (!strcmp(argv[i], "--help")) {
@@ -276,27 +288,88 @@ static int options_read(struct options *o, int argc, char **argv)
 static enum err_code pairs_check(const struct options *o, struct err *e)
 {
     if (o->load.target_count != 2) return err_set(e, ERR_USAGE, "--pairs takes two URLs, A and B");
-    if (o->out_file) return err_set(e, ERR_USAGE, "--out is for a single run, not for --pairs");
-    if (o->load.spread == LOAD_ALTERNATE)
-        return err_set(e, ERR_USAGE, "--pairs alternates by itself, without --alternate");
-    if (o->pairs.metric == PAIRS_CPU && !o->pairs.has_pids && o->metrics_count != 2)
+    if (o->pairs.metric != PAIRS_CPU) {
+        bool of_cpu = o->pairs.has_pids || o->metrics_count;
+        return of_cpu ? err_set(e, ERR_USAGE, "--pid and --metrics are for --metric cpu") : ERR_OK;
+    }
+    if (!o->pairs.has_pids && o->metrics_count != 2)
         return err_set(e, ERR_USAGE, "--metric cpu needs --pid A,B or --metrics URL,URL");
+    return ERR_OK;
+}
+
+/* An option that would change nothing is no option: whoever gave it meant something. */
+static const struct rule {
+    const char *option;
+    bool needs; /* else: does not go with */
+    const char *other, *advice;
+} rules[] = {
+    {"--duration", false, "--pairs", "--pair-duration D is the length of one run"},
+    {"--out", false, "--pairs", "a capture is of a single run"},
+    {"--admin", false, "--pairs", "it tells of builds in the capture of a single run"},
+    {"--interval", false, "--pairs", "it is of a line in the capture of a single run"},
+    {"--alternate", false, "--pairs", "pairs alternate by themselves, run by run"},
+    {"--interleave", false, "--pairs", "pairs alternate by themselves, run by run"},
+    {"--interleave", false, "--alternate", "take one of them"},
+    {"--pid", false, "--metrics", "take one of them"},
+    {"--posteriors", false, "--body", "it is for the built-in requests"},
+    {"--pair-duration", true, "--pairs", "N"},
+    {"--metric", true, "--pairs", "N"},
+    {"--pid", true, "--pairs", "N"},
+    {"--metrics", true, "--pairs", "N"},
+    {"--bar", true, "--pairs", "N"},
+    {"--admin", true, "--out", "FILE"},
+    {"--interval", true, "--out", "FILE"},
+};
+
+static enum err_code rules_check(const struct options *o, struct err *e)
+{
+    for (const struct rule *r = rules; r < rules + sizeof rules / sizeof *rules; r++) {
+        if (!given(o, r->option) || given(o, r->other) == r->needs) continue;
+        if (r->needs)
+            return err_set(e, ERR_USAGE, "%s needs %s %s", r->option, r->other, r->advice);
+        return err_set(e, ERR_USAGE, "%s does not go with %s: %s", r->option, r->other, r->advice);
+    }
+    return ERR_OK;
+}
+
+static enum err_code shape_options_check(const struct options *o, struct err *e)
+{
+    static const char *const of_diurnal[] = {"--peak", "--trough", "--cycle"};
+    bool flat = o->load.shape.curve == LOAD_FLAT;
+    for (size_t i = 0; flat && i < sizeof of_diurnal / sizeof *of_diurnal; i++)
+        if (given(o, of_diurnal[i]))
+            return err_set(e, ERR_USAGE, "%s needs --shape diurnal", of_diurnal[i]);
+    if (!flat && given(o, "--rate"))
+        return err_set(e, ERR_USAGE,
+                       "--rate is for --shape flat; diurnal takes --peak R --trough R --cycle D");
+    return load_shape_check(&o->load.shape, e);
+}
+
+static enum err_code spread_check(const struct options *o, struct err *e)
+{
+    bool alternate = given(o, "--alternate");
+    if (o->load.target_count < 2 && (alternate || given(o, "--interleave")))
+        return err_set(e, ERR_USAGE, "%s needs several URLs",
+                       alternate ? "--alternate" : "--interleave");
+    if (alternate && o->load.turn_ns < LOAD_TURN_NS_MIN)
+        return err_set(e, ERR_USAGE, "the turns of --alternate must be at least 1 ms");
     return ERR_OK;
 }
 
 static enum err_code options_check(struct options *o, struct err *e)
 {
+    o->load.spread = given(o, "--alternate") ? LOAD_ALTERNATE : LOAD_INTERLEAVE;
+    o->pairs.bar = given(o, "--bar") ? &o->bar : NULL;
+    o->pairs.has_pids = given(o, "--pid");
+    if (o->pairs.pairs) o->load.shape.duration_ns = o->pair_ns;
     if (o->load.target_count == 0) return err_set(e, ERR_USAGE, "a URL is needed");
-    if (o->body_file && o->posteriors)
-        return err_set(e, ERR_USAGE, "--posteriors is for the built-in requests, not for --body");
+    enum err_code code = rules_check(o, e);
+    if (!code) code = shape_options_check(o, e);
+    if (!code) code = spread_check(o, e);
+    if (code) return code;
     if (o->admin_count && o->admin_count != o->load.target_count)
         return err_set(e, ERR_USAGE, "--admin takes as many URLs as there are targets");
-    if (o->pairs.pairs)
-        o->load.shape.duration_ns = o->pair_ns;
-    else if (o->pair_option)
-        return err_set(e, ERR_USAGE, "that needs --pairs N");
-    enum err_code code = load_shape_check(&o->load.shape, e);
-    return !code && o->pairs.pairs ? pairs_check(o, e) : code;
+    return o->pairs.pairs ? pairs_check(o, e) : ERR_OK;
 }
 
 /* ---- bodies
@@ -332,7 +405,10 @@ static enum err_code bodies_load(const struct options *o, struct load_bodies *ou
     enum err_code code = file_read(o->body_file, &text, &len, e);
     if (!code && (code = load_bodies_compile((struct span){text, len}, out, e))) {
         struct err inner = *e;
-        err_set(e, code, "%.100s:%u: %s", o->body_file, inner.line, inner.text);
+        if (inner.line)
+            err_set(e, code, "%.100s:%u: %s", o->body_file, inner.line, inner.text);
+        else
+            err_set(e, code, "%.100s: %s", o->body_file, inner.text);
     }
     free(text);
     return code;
@@ -342,9 +418,10 @@ static enum err_code bodies_load(const struct options *o, struct load_bodies *ou
  * ---------------------------------------------------------------------------------- */
 
 struct watch {
-    FILE *capture; /* or NULL */
+    const char *path; /* or NULL */
+    FILE *capture;    /* or NULL */
+    int write_error;  /* errno of the first that failed, or 0 */
     struct capture_header header;
-    bool header_written;
     char line[CAPTURE_LINE_BYTES_MAX + 1];
 };
 
@@ -352,20 +429,32 @@ static void line_write(struct watch *w, struct buf *b)
 {
     buf_char(b, '\n');
     INVARIANT(!b->full);
-    fwrite(b->data, 1, b->len, w->capture);
-    fflush(w->capture);
+    errno = 0;
+    bool written = fwrite(b->data, 1, b->len, w->capture) == b->len && fflush(w->capture) == 0;
+    if (!written && !w->write_error) w->write_error = errno;
+}
+
+/* Not before the run is known to be possible: an older capture of that name stays until then. */
+static enum err_code capture_create(void *context, struct err *e)
+{
+    struct watch *w = context;
+    w->capture = fopen(w->path, "we");
+    return w->capture ? ERR_OK : err_set_sys(e, ERR_SYSTEM, errno, "%.150s", w->path);
+}
+
+/* At once: what was measured up to then is a capture, whenever the run is cut off. */
+static void header_write(void *context, int64_t started_us)
+{
+    struct watch *w = context;
+    w->header.started_us = started_us;
+    struct buf b = buf_of(w->line, sizeof w->line);
+    capture_write_header(&b, &w->header);
+    line_write(w, &b);
 }
 
 static void interval_write(void *context, const struct capture_interval *interval)
 {
     struct watch *w = context;
-    if (!w->header_written) {
-        w->header.started_us = interval->start_us;
-        struct buf b = buf_of(w->line, sizeof w->line);
-        capture_write_header(&b, &w->header);
-        line_write(w, &b);
-        w->header_written = true;
-    }
     struct buf b = buf_of(w->line, sizeof w->line);
     capture_write_interval(&b, interval);
     line_write(w, &b);
@@ -389,17 +478,17 @@ static void progress_wipe(void)
     if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
 }
 
-static int capture_close(struct watch *w, const char *path)
+static int capture_close(struct watch *w)
 {
     if (!w->capture) return EXIT_DONE;
-    bool bad = ferror(w->capture);
-    if (fclose(w->capture) == 0 && !bad) return EXIT_DONE;
-    fprintf(stderr, "interlude-lab load: %s: the capture is not whole: %s\n", path,
-            strerror(errno));
+    if (fclose(w->capture) != 0 && !w->write_error) w->write_error = errno;
+    if (!w->write_error) return EXIT_DONE;
+    fprintf(stderr, "interlude-lab load: %s: the capture is not whole: %s\n", w->path,
+            strerror(w->write_error));
     return EXIT_WRONG;
 }
 
-static enum err_code capture_begin(const struct options *o, struct watch *w, struct err *e)
+static enum err_code capture_begin(struct options *o, struct watch *w, struct err *e)
 {
     if (!o->out_file) return ERR_OK;
     char bodies[CAPTURE_TEXT_MAX];
@@ -408,9 +497,11 @@ static enum err_code capture_begin(const struct options *o, struct watch *w, str
     else
         snprintf(bodies, sizeof bodies, "built in: %s", o->posteriors ? o->posteriors : "mix");
     enum err_code code = load_describe(&o->load, bodies, o->admins, o->admin_count, &w->header, e);
-    if (code) return code;
-    w->capture = fopen(o->out_file, "we");
-    return w->capture ? ERR_OK : err_set_sys(e, ERR_SYSTEM, errno, "%.150s", o->out_file);
+    w->path = o->out_file;
+    o->load.opened = capture_create;
+    o->load.began = header_write;
+    o->load.interval = interval_write;
+    return code;
 }
 
 static void print_text(const struct buf *b)
@@ -443,13 +534,12 @@ static int single_run(struct options *o)
     struct err e;
     if (capture_begin(o, &watch, &e)) return fail(&e);
     o->load.context = &watch;
-    if (watch.capture) o->load.interval = interval_write;
     if (isatty(STDERR_FILENO)) o->load.progress = progress_show;
     struct hist jitter;
     load_jitter(&jitter, JITTER_WAITS);
     enum err_code code = load_run(&o->load, &result, &e);
     progress_wipe();
-    int closed = capture_close(&watch, o->out_file);
+    int closed = capture_close(&watch);
     if (code) return fail(&e);
     int told = result_tell(o, &result, &jitter);
     return closed ? closed : told;
@@ -502,18 +592,23 @@ int lab_load(int argc, char **argv)
         .pairs = {.metric = PAIRS_P99},
         .pair_ns = 10000000000,
     };
+    app_output_begin();
     int wrong = options_read(&o, argc, argv);
-    if (o.help && !wrong) fputs(usage, stdout);
-    if (o.help || wrong) return wrong;
+    if (wrong) return wrong;
+    if (o.help) {
+        fputs(usage, stdout);
+        return app_output_end();
+    }
     struct err e;
     struct load_bodies bodies;
     o.load.targets = o.targets;
     if (options_check(&o, &e) || bodies_load(&o, &bodies, &e)) return fail(&e);
     o.load.bodies = &bodies;
-    /* The first ^C ends the run and tells what there is; the second ends the process. */
+    /* The first ^C ends the schedule, and a second later the run; the second ends the process. */
     struct sigaction asked = {.sa_handler = stop_ask, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &asked, NULL);
     int code = o.pairs.pairs ? pairs_of_runs(&o) : single_run(&o);
     load_bodies_done(&bodies);
-    return code;
+    int output = app_output_end();
+    return output ? output : code;
 }

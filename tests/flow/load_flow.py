@@ -2,7 +2,9 @@
 
 import json
 import os
+import shlex
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -117,6 +119,116 @@ class Load(unittest.TestCase):
             self.assertEqual(told["due"], told["answered"])
             self.assertTrue(0 < told["due"] < 15000)
 
+    def test_a_stopped_generator_takes_the_blame(self):
+        with Server(plan()) as server:
+            running = subprocess.Popen(lab(url(server.decisions), "--rate", 400, "--duration",
+                                           "3s", "--arrivals", "constant", "--connections", 1,
+                                           "--json"), stdout=subprocess.PIPE, text=True)
+            time.sleep(1)
+            running.send_signal(signal.SIGSTOP)
+            time.sleep(0.7)
+            running.send_signal(signal.SIGCONT)
+            told = json.loads(running.communicate(timeout=30)[0])["generator"]
+            self.assertTrue(told["bottleneck"])
+            # The machine may stand still for half a second, and the schedule begins after 0.2 s.
+            self.assertGreater(told["taken_up_late"], 0.1)
+            self.assertGreater(told["taken_up_after_due"]["p999_ns"], 300e6)
+
+    def test_more_than_can_be_sent(self):
+        with Server(plan()) as server:
+            ran = load(url(server.decisions), "--rate", "1000000", "--duration", "500ms")
+            self.assertRegex(ran.stdout, "warning: .* were never sent")
+
+    def test_an_old_capture_outlives_a_run_that_cannot_start(self):
+        with tempfile.TemporaryDirectory() as directory:
+            capture = os.path.join(directory, "capture")
+            with open(capture, "w") as f:
+                f.write("old")
+            ran = load("http://127.0.0.1:%d" % free_port(), "--rate", 1, "--out", capture)
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn("refused", ran.stderr)
+            with open(capture) as f:
+                self.assertEqual(f.read(), "old")
+
+    def test_a_capture_begins_with_the_run(self):
+        with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
+            capture = os.path.join(directory, "capture")
+            running = subprocess.Popen(lab(url(server.decisions), "--rate", 10, "--duration", "60s",
+                                           "--interval", "60s", "--out", capture),
+                                       stdout=subprocess.DEVNULL)
+            try:
+                end = time.monotonic() + 30
+                while not os.path.exists(capture) or not os.path.getsize(capture):
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
+            finally:
+                running.kill()
+                running.wait()
+            with open(capture) as f:
+                self.assertEqual(json.loads(f.read())["format"], "interlude-capture")
+
+    def test_the_captures_reader_leaves(self):
+        with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
+            fifo = os.path.join(directory, "capture")
+            os.mkfifo(fifo)
+            running = subprocess.Popen(lab(url(server.decisions), "--rate", 100, "--duration",
+                                           "1500ms", "--interval", "100ms", "--out", fifo),
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with open(fifo, "rb") as f:
+                f.read(1)
+            out, told = running.communicate(timeout=30)
+            self.assertEqual(running.returncode, 2)
+            self.assertIn("answered", out)
+            self.assertIn("the capture is not whole: Broken pipe", told)
+
+    def test_output_that_cannot_be_written(self):
+        with Server(plan()) as server:
+            here = url(server.decisions)
+            run = [*lab(here), "--rate", "100", "--duration", "50ms"]
+            help_ = [*lab(), "--help"]
+            for command in run, [*run, "--json"], help_, [lab()[0], "profile", "--help"]:
+                self.assert_output_is_missed(command)
+
+    def test_a_profile_that_cannot_be_written(self):
+        with Server(plan()) as server:
+            busy = subprocess.Popen(lab(url(server.decisions), "--rate", 1000, "--duration", "60s"),
+                                    stdout=subprocess.DEVNULL)
+            try:
+                self.assert_output_is_missed([lab()[0], "profile", url(server.operations),
+                                              "--duration", "2s"])
+            finally:
+                busy.kill()
+                busy.wait()
+
+    def assert_output_is_missed(self, command):
+        for to in ">/dev/full", ">&-":
+            with self.subTest(command=command[1:], to=to):
+                ran = subprocess.run(["sh", "-c", "exec %s %s" % (shlex.join(command), to)],
+                                     stderr=subprocess.PIPE, text=True, timeout=60)
+                self.assertEqual(ran.returncode, 2)
+                self.assertIn("stdout: ", ran.stderr)
+
+    def test_a_closed_stdout_is_not_the_capture(self):
+        with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
+            capture = os.path.join(directory, "capture")
+            command = lab(url(server.decisions), "--rate", 100, "--duration", "50ms", "--out",
+                          capture)
+            subprocess.run(["sh", "-c", "exec %s <&- >&- 2>&-" % shlex.join(command)], timeout=60)
+            with open(capture) as f:
+                for line in f:
+                    json.loads(line)
+
+    def test_a_hung_server_is_left_when_asked(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            running = subprocess.Popen(lab(url(listener.getsockname()), "--rate", 50, "--duration",
+                                           "100ms", "--timeout", "50s", "--json"),
+                                       stdout=subprocess.PIPE, text=True)
+            time.sleep(1.5)  # the schedule is over, as a rule; if not, it is ended
+            running.send_signal(signal.SIGINT)
+            told = json.loads(running.communicate(timeout=30)[0])["targets"][0]
+            self.assertEqual(running.returncode, 1)
+            self.assertEqual(told["due"], told["errors"]["timeout"] + told["unsent"])
+
     def test_pairs(self):
         with Server(plan(server="workers: 1")) as server:
             here = url(server.decisions)
@@ -134,6 +246,12 @@ class Load(unittest.TestCase):
             self.assertIn("missed", ran.stdout)
             self.assertEqual(ran.returncode, 1)
 
+    def test_a_capture_that_cannot_be_created(self):
+        with Server(plan()) as server:
+            ran = load(url(server.decisions), "--rate", 1, "--out", "/nowhere/x")
+            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+            self.assertIn("/nowhere/x: No such file", ran.stderr)
+
     def test_usage(self):
         here = "http://127.0.0.1:%d" % free_port()
         for args, told in (
@@ -146,13 +264,44 @@ class Load(unittest.TestCase):
                 (["https://127.0.0.1", "--rate", "1"], "only http://"),
                 (["http://example.org", "--rate", "1"], "localhost"),
                 ([here, "--rate", "1", "--body", "/nowhere"], "/nowhere: No such file"),
-                ([here, "--rate", "1", "--out", "/nowhere/x"], "/nowhere/x: No such file"),
+                ([here, "--rate", "1", "--body", "/dev/null"], "/dev/null: "),
                 ([here, "--rate", "1", "--posteriors", "most"], "--posteriors cannot be `most`"),
-                ([here, "--rate", "1", "--bar", "1"], "needs --pairs"),
+                ([here, "--rate", "1", "--bar", "1"], "--bar needs --pairs"),
+                ([here, "--rate", "1", "--pair-duration", "1s"], "--pair-duration needs --pairs"),
+                ([here, "--rate", "1", "--metric", "cpu"], "--metric needs --pairs"),
+                ([here, "--rate", "1", "--pid", "1,2"], "--pid needs --pairs"),
+                ([here, "--rate", "1", "--metrics", here], "--metrics needs --pairs"),
+                ([here, "--rate", "1", "--admin", here], "--admin needs --out"),
+                ([here, "--rate", "1", "--interval", "1s"], "--interval needs --out"),
+                ([here, "--rate", "1", "--peak", "1"], "--peak needs --shape diurnal"),
+                ([here, "--rate", "1", "--trough", "1"], "--trough needs --shape diurnal"),
+                ([here, "--rate", "1", "--cycle", "1s"], "--cycle needs --shape diurnal"),
+                ([here, "--shape", "diurnal", "--rate", "1"], "--rate is for --shape flat"),
+                ([here, "--shape", "diurnal", "--peak", "1"], "needs --cycle"),
+                ([here, "--shape", "diurnal", "--peak", "1", "--cycle", "1ns"], "at least 1 ms"),
+                ([here, "--rate", "1", "--alternate", "1s"], "--alternate needs several URLs"),
+                ([here, "--rate", "1", "--interleave"], "--interleave needs several URLs"),
+                ([here, here, "--rate", "1", "--alternate", "2ns"], "at least 1 ms"),
+                ([here, here, "--rate", "1", "--alternate", "1s", "--interleave"], "take one"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--duration", "1s"],
+                 "--duration does not go with --pairs: --pair-duration"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--out", "x"], "--out does not go"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--admin", here + "," + here],
+                 "--admin does not go with --pairs"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--interval", "1s"],
+                 "--interval does not go with --pairs"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--alternate", "1s"],
+                 "--alternate does not go with --pairs"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--pid", "1,2"], "--metric cpu"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--metrics", here + "," + here],
+                 "--metric cpu"),
+                ([here, here, "--rate", "1", "--pairs", "6", "--metric", "cpu", "--pid", "1,2",
+                  "--metrics", here + "," + here], "--pid does not go with --metrics"),
                 ([here, "--rate", "1", "--pairs", "6"], "two URLs"),
                 ([here, here, "--rate", "1", "--pairs", "5"], "--pairs cannot be `5`"),
                 ([here, here, "--rate", "1", "--pairs", "6", "--metric", "cpu"], "--pid"),
-                ([here, "--rate", "1", "--admin", here + "," + here], "--admin"),
+                ([here, "--rate", "1", "--admin", here + "," + here, "--out", "/nowhere/x"],
+                 "--admin takes as many"),
                 ([here, "--rate", "1"], "refused")):
             with self.subTest(args):
                 ran = load(*args)
