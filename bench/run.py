@@ -58,7 +58,8 @@ def arguments_read():
     )
     names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
     for name, module in BENCHES.items():
-        module.options(names.add_parser(name, help=module.HELP, description=module.__doc__))
+        help_text, description = (t.replace("%", "%%") for t in (module.HELP, module.__doc__))
+        module.options(names.add_parser(name, help=help_text, description=description))
     return parser.parse_args()
 
 
