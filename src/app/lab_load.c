@@ -51,12 +51,13 @@ static const char usage[] =
     "  --json                the summary as JSON\n"
     "^C ends the schedule; what is under way has one second more, and the summary is printed.\n"
     "\n"
-    "Which is faster? Two URLs, A and B:\n"
+    "Which is faster? Two URLs, A and B; a third is A's twin, for A/A (else it is A twice):\n"
     "  --pairs N             N pairs of runs of B and A, and as many of A and A (at least 6)\n"
     "  --pair-duration D     of one run (10s)\n"
     "  --metric M            p50, p99 (default), p999, or cpu: processor time per answer\n"
-    "  --pid A,B             cpu: of these processes;\n"
-    "  --metrics URL,URL     or as their metrics tell it\n"
+    "  --pid A,B[,TWIN]      cpu: of these processes and all below them;\n"
+    "  --metrics URL,URL[,URL]\n"
+    "                        or as their metrics tell it\n"
     "  --bar X               is B/A below X? met, missed or not resolved\n";
 
 struct options {
@@ -172,17 +173,23 @@ static bool read_text(const char *text, void *to)
     return *text != 0;
 }
 
+/* With commas between them; those that are not given become 0. */
 static bool read_pids(const char *text, void *to)
 {
-    char first[32], *comma = strchr(text, ',');
-    int64_t a, b;
-    if (!comma || (size_t)(comma - text) >= sizeof first) return false;
-    snprintf(first, sizeof first, "%.*s", (int)(comma - text), text);
-    if (!quantity_integer(first, 1, INT32_MAX, &a)) return false;
-    if (!quantity_integer(comma + 1, 1, INT32_MAX, &b)) return false;
-    ((int *)to)[0] = (int)a;
-    ((int *)to)[1] = (int)b;
-    return true;
+    int *pids = to;
+    memset(pids, 0, PAIRS_SIDES_MAX * sizeof *pids);
+    for (int i = 0; i < PAIRS_SIDES_MAX; i++) {
+        char one[32];
+        size_t len = strcspn(text, ",");
+        int64_t pid;
+        snprintf(one, sizeof one, "%.*s", (int)len, text);
+        if (len >= sizeof one || !quantity_integer(one, 1, INT32_MAX, &pid)) return false;
+        pids[i] = (int)pid;
+        text += len;
+        if (!*text) return i > 0;
+        text++;
+    }
+    return false;
 }
 
 static const struct option {
@@ -287,14 +294,18 @@ static int options_read(struct options *o, int argc, char **argv)
 
 static enum err_code pairs_check(const struct options *o, struct err *e)
 {
-    if (o->load.target_count != 2) return err_set(e, ERR_USAGE, "--pairs takes two URLs, A and B");
+    uint32_t sides = o->load.target_count;
+    if (sides != 2 && sides != PAIRS_SIDES_MAX)
+        return err_set(e, ERR_USAGE, "--pairs takes two URLs, A and B, or three: A, B, A's twin");
     if (o->pairs.metric != PAIRS_CPU) {
         bool of_cpu = o->pairs.has_pids || o->metrics_count;
         return of_cpu ? err_set(e, ERR_USAGE, "--pid and --metrics are for --metric cpu") : ERR_OK;
     }
-    if (!o->pairs.has_pids && o->metrics_count != 2)
-        return err_set(e, ERR_USAGE, "--metric cpu needs --pid A,B or --metrics URL,URL");
-    return ERR_OK;
+    bool complete = o->pairs.has_pids ? (o->pairs.pids[PAIRS_SIDES_MAX - 1] > 0) == (sides > 2)
+                                      : o->metrics_count == sides;
+    return complete ? ERR_OK
+                    : err_set(e, ERR_USAGE,
+                              "--metric cpu needs --pid A,B or --metrics URL,URL, one of each URL");
 }
 
 /* An option that would change nothing is no option: whoever gave it meant something. */
@@ -577,7 +588,7 @@ static int pairs_of_runs(struct options *o)
         pairs_print(&b, &o->pairs, &result);
     if (o->json) buf_char(&b, '\n');
     print_text(&b);
-    return o->pairs.bar && result.bar != PAIRS_MET ? EXIT_NO : EXIT_DONE;
+    return pairs_answer(&o->pairs, &result) ? EXIT_DONE : EXIT_NO;
 }
 
 int lab_load(int argc, char **argv)

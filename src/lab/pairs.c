@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 size_t pairs_rank(size_t n, double *confidence)
 {
@@ -27,14 +28,16 @@ static int double_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct pairs_interval pairs_interval_of(double *ratios, size_t n)
+struct pairs_interval pairs_interval_of(const double *ratios, size_t n)
 {
-    qsort(ratios, n, sizeof *ratios, double_order);
     struct pairs_interval interval;
     size_t k = pairs_rank(n, &interval.confidence);
-    interval.low = ratios[k - 1];
-    interval.high = ratios[n - k];
-    interval.median = n % 2 ? ratios[n / 2] : (ratios[n / 2 - 1] + ratios[n / 2]) / 2;
+    double sorted[PAIRS_MAX];
+    memcpy(sorted, ratios, n * sizeof *ratios);
+    qsort(sorted, n, sizeof *sorted, double_order);
+    interval.low = sorted[k - 1];
+    interval.high = sorted[n - k];
+    interval.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     return interval;
 }
 
@@ -52,8 +55,20 @@ enum pairs_verdict pairs_judge(struct pairs_interval ab, struct pairs_interval a
 
 const char *pairs_verdict_name(enum pairs_verdict verdict)
 {
-    static const char *const names[] = {"no difference", "faster", "slower"};
+    static const char *const names[] = {"no difference", "faster", "slower", "void"};
     return names[verdict];
+}
+
+struct pairs_resolution pairs_resolution_of(struct pairs_interval ab, struct pairs_interval aa)
+{
+    double down = ab.median / ab.high, up = ab.median / ab.low;
+    struct pairs_resolution r = {
+        .called_low = fmin(1, aa.low) * down,
+        .called_high = fmax(1, aa.high) * up,
+    };
+    r.found_low = r.called_low * down;
+    r.found_high = r.called_high * up;
+    return r;
 }
 
 enum pairs_bar pairs_judge_bar(struct pairs_interval ab, double bar)
@@ -64,6 +79,6 @@ enum pairs_bar pairs_judge_bar(struct pairs_interval ab, double bar)
 
 const char *pairs_bar_name(enum pairs_bar judged)
 {
-    static const char *const names[] = {"met", "missed", "not resolved"};
+    static const char *const names[] = {"met", "missed", "not resolved", "void"};
     return names[judged];
 }

@@ -1,9 +1,10 @@
 /* target_cpu: the processor time that a server has used so far.
  *
- * From the system if its process id is known (summed over its threads, to the nanosecond; a thread
- * that ends takes its time with it, so this is for servers with fixed threads), else from the
- * process_cpu_seconds_total of its metrics. Any thread; reads files or asks over HTTP: not while
- * load is being made. */
+ * From the system if its process id is known: summed over all threads of the process and of every
+ * process below it (nginx's master does nothing, its workers do), to the nanosecond. What ends
+ * takes its time with it, so this is for servers with fixed threads and processes. Else from the
+ * process_cpu_seconds_total of its metrics, which is that process alone. Any thread; reads files or
+ * asks over HTTP: not while load is being made. */
 #ifndef INTERLUDE_LAB_TARGET_CPU_H
 #define INTERLUDE_LAB_TARGET_CPU_H
 
