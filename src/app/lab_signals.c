@@ -77,7 +77,8 @@ static void wait_ns(uint64_t ns)
 
 static const char *too_little(enum signals_verdict verdict)
 {
-    return verdict == SIGNALS_TOO_FEW ? "that are fewer than 1,000" : "two windows are not over";
+    return verdict == SIGNALS_TOO_FEW ? "fewer than 1,000 opportunities"
+                                      : "two windows are not over";
 }
 
 static void site_print(const struct signals_site *s, const struct signals_judgement *j)

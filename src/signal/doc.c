@@ -128,7 +128,8 @@ void signals_doc_print(struct buf *b)
         "each "
         "other.\n\n");
     put(b,
-        "`interlude-lab signals --check URL` (URL: the operations port) exits with 1 if a site "
+        "`build/interlude-lab signals --check URL` (URL: the operations port) exits with 1 if a "
+        "site "
         "declared `never` or\n`rare` is constant, or fired on 99% of 1,000 opportunities since the "
         "start of a server that has not judged\nit yet, or if no site had the 1,000 opportunities "
         "that a verdict takes; it tells how many had not. The\nserver's own verdict takes ten "
@@ -143,7 +144,8 @@ void signals_doc_print(struct buf *b)
         "Whether a quiet site still can fire is found out by a drill: `POST /v1/drill` on the "
         "operations port,\nwith `{\"signal\": NAME}`, makes up a request that has that fault and "
         "serves it. What then fires counts in\n`interlude_signal_*` and `interlude_log_*` only, "
-        "and its line has `\"drill\": true`. `interlude-lab signals\n--drill URL` does it for "
+        "and its line has `\"drill\": true`. `build/interlude-lab signals\n--drill URL` does it "
+        "for "
         "every site that a request can fire.\n");
     put(b,
         "\n## Metrics\n\n"
