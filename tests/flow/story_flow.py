@@ -2,13 +2,17 @@
 
 import contextlib
 import os
+import re
 import select
+import shlex
 import signal
+import subprocess
+import tempfile
 import threading
 import unittest
 
 from lib import server as server_module
-from lib.server import Server, free_port, plan, wait_for
+from lib.server import ROOT, Server, free_port, plan, wait_for
 from lib.wire import Connection, ask, decide, get
 
 GUARDS, LOGS = ("typed", "unconditional"), ("staged", "synchronous")
@@ -129,6 +133,21 @@ class Switches(unittest.TestCase):
                     self.assertEqual(c.answer().json()["version"], "demo-1")
                 c.close()
             self.assertEqual(len(server.log("posteriors_absent")), 6 * REQUESTS)
+
+
+class Document(unittest.TestCase):
+    def test_the_plan_without_a_budget(self):
+        """docs/story.md's command makes a plan that drops lines instead of suppressing them."""
+        with open(os.path.join(ROOT, "docs", "story.md"), encoding="utf-8") as file:
+            command = re.search(r"^    (sed .*) > /tmp/loud.yaml$", file.read(), re.M).group(1)
+        loud = subprocess.run(shlex.split(command), cwd=ROOT, check=True, capture_output=True).stdout
+        with tempfile.NamedTemporaryFile(suffix=".yaml") as plan_file:
+            plan_file.write(loud)
+            plan_file.flush()
+            run = subprocess.run([server_module.BINARY, "check", plan_file.name],
+                                 capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("rate: unlimited", run.stdout)
 
 
 @contextlib.contextmanager
