@@ -88,7 +88,7 @@ class Switches(unittest.TestCase):
             self.ask_all(server, 3, variant="control", posteriors=sent)
             self.assertEqual(metric(server.operations, "interlude_missing_posteriors_total"), 2)
 
-    def test_the_useless_signal_can_be_seen(self):
+    def test_the_constant_signal_can_be_seen(self):
         """Staged, the mistake is in the log's books: the signal fires whenever it can."""
         for log, fired in ("staged", REQUESTS), ("synchronous", 0):
             with self.subTest(log), \
