@@ -3,7 +3,7 @@
 
 #include "lab/load_target.h"
 #include "lab/quantity.h"
-#include "lab/signals_check.h"
+#include "lab/signals_drill.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,11 +27,12 @@ static const char usage[] =
     "  --over D      judge what happens in the next D (30s) instead, by the same limits. It\n"
     "                takes traffic: at least 1,000 decisions within D\n"
     "  --drill URL   let every rare signal fire that a request can fire, and tell whether its\n"
-    "                line was written\n"
+    "                line was written; live traffic beside it changes nothing\n"
     "\n"
     "Exit codes: 0 some signal could be judged and none is constant, or every drilled line was\n"
     "written; 1 one is constant, or looks so and is not judged yet, or none could be judged, or\n"
-    "a line was not written; 2 usage, or there is no such server.\n";
+    "a line was not written, or a signal that the plan lets fire could not be made to fire;\n"
+    "2 usage, or there is no such server.\n";
 
 /* One answer of GET /v1/signals. */
 struct look {
@@ -155,82 +156,107 @@ static int check(const struct load_target *target, uint64_t over_ns)
 /* ---- drill -------------------------------------------------------------------------------------
  */
 
-/* What became of the first record of `site` since `before`; NULL: nothing within two seconds. */
-static const char *outcome_wait(const struct load_target *target, const struct signals_site *before)
+/* The drills of a site, as soon as all of them have an outcome. *settled: it was so within two
+ * seconds. */
+static enum err_code drills_wait(const struct load_target *signals, struct span name,
+                                 struct signals_drills *out, bool *settled, struct err *e)
 {
-    for (int i = 0; i < DRILL_LOOKS; i++) {
+    *settled = false;
+    for (int i = 0; i < DRILL_LOOKS && !*settled; i++) {
         struct look now;
-        struct err e;
-        if (look_take(target, &now, &e)) return NULL;
-        const struct signals_site *site = signals_list_find(&now.list, before->name);
-        const char *outcome = !site || signals_site_settled(site) == signals_site_settled(before)
-                                  ? NULL
-                              : site->written > before->written       ? "written"
-                              : site->suppressed > before->suppressed ? "suppressed"
-                              : site->dropped > before->dropped       ? "dropped"
-                                                                      : "outranked";
+        if (i) wait_ns(DRILL_LOOK_MS * 1000000ull);
+        enum err_code code = look_take(signals, &now, e);
+        if (code) return code;
+        const struct signals_site *site = signals_list_find(&now.list, name);
+        if (site) {
+            *out = site->drills;
+            *settled = signals_drills_settled(out);
+        }
         look_done(&now);
-        if (outcome) return outcome;
-        wait_ns(DRILL_LOOK_MS * 1000000ull);
     }
-    return NULL;
+    return ERR_OK;
 }
 
-/* The problem document's `detail`, without the quotes; it has no escapes that matter to a reader.
- */
-static void refusal_print(const char *body)
+/* EXIT_DONE: the plan lets no request fire it. */
+static int refusal_tell(int status, const char *body)
 {
-    const char *detail = strstr(body, "\"detail\":\"");
-    const char *end = detail ? strstr(detail + 10, "\",\"") : NULL;
-    if (end)
-        printf("not drilled: %.*s\n", (int)(end - detail - 10), detail + 10);
+    struct span json = span_of(body);
+    struct signals_refusal refusal;
+    char *scratch = malloc(json.len + 1);
+    INVARIANT(scratch != NULL);
+    signals_refusal_read(json, scratch, &refusal);
+    if (refusal.detail.len)
+        printf("not drilled: %.*s\n", (int)refusal.detail.len, refusal.detail.data);
     else
-        printf("not drilled\n");
+        printf("not drilled: the server answered %d\n", status);
+    int code = signals_refusal_harmless(&refusal) ? EXIT_DONE : EXIT_NO;
+    free(scratch);
+    return code;
+}
+
+/* The outcome of the drill that was just answered; `before` are the drills before it. */
+static int outcome_tell(const struct load_target *signals, struct span name,
+                        const struct signals_drills *before, int *written)
+{
+    struct signals_drills now;
+    struct err e;
+    bool settled;
+    if (drills_wait(signals, name, &now, &settled, &e)) {
+        printf("not known\n");
+        return fail(&e);
+    }
+    const char *outcome = settled ? signals_drill_outcome(before, &now) : NULL;
+    printf("%s\n", outcome ? outcome : "no outcome within 2 s");
+    if (!outcome || strcmp(outcome, "written") != 0) return EXIT_NO;
+    ++*written;
+    return EXIT_DONE;
 }
 
 /* EXIT_DONE: its line was written, or no request can fire it. */
-static int drill_site(const struct load_target *target, const struct load_target *signals,
-                      const struct signals_site *site)
+static int drill_site(const struct load_target *drills, const struct load_target *signals,
+                      struct span name, int *written)
 {
     char json[128], *body;
     int status;
     struct err e;
-    snprintf(json, sizeof json, "{\"signal\":\"%.*s\"}", (int)site->name.len, site->name.data);
-    if (load_target_post(target, json, &status, &body, &e)) {
-        lab_operations_wrong(target, &e);
+    struct signals_drills before;
+    bool settled;
+    snprintf(json, sizeof json, "{\"signal\":\"%.*s\"}", (int)name.len, name.data);
+    if (drills_wait(signals, name, &before, &settled, &e)) return fail(&e);
+    if (!settled) {
+        printf("%.*s: not drilled: an earlier drill has no outcome yet\n", (int)name.len,
+               name.data);
+        return EXIT_NO;
+    }
+    if (load_target_post(drills, json, &status, &body, &e)) {
+        lab_operations_wrong(drills, &e);
         return fail(&e);
     }
-    printf("%.*s: ", (int)site->name.len, site->name.data);
-    int code = EXIT_DONE;
-    if (status == 200) {
-        const char *outcome = outcome_wait(signals, site);
-        printf("%s\n", outcome ? outcome : "no outcome within 2 s");
-        code = outcome && !strcmp(outcome, "written") ? EXIT_DONE : EXIT_NO;
-    } else if (status == 400) {
-        refusal_print(body);
-    } else {
-        printf("the server answered %d\n", status);
-        code = EXIT_NO;
-    }
+    printf("%.*s: ", (int)name.len, name.data);
+    int code =
+        status == 200 ? outcome_tell(signals, name, &before, written) : refusal_tell(status, body);
     free(body);
     return code;
 }
 
 static int drill(const struct load_target *signals)
 {
-    struct load_target target = *signals;
-    snprintf(target.path, sizeof target.path, "%s", DRILL_PATH);
-    struct look before;
+    struct load_target drills = *signals;
+    snprintf(drills.path, sizeof drills.path, "%s", DRILL_PATH);
+    struct look all;
     struct err e;
-    if (look_take(signals, &before, &e)) return fail(&e);
-    int worst = EXIT_DONE;
-    for (int i = 0; i < before.list.count; i++) {
-        if (!span_is(before.list.sites[i].expected, "rare")) continue;
-        int code = drill_site(&target, signals, &before.list.sites[i]);
+    if (look_take(signals, &all, &e)) return fail(&e);
+    int worst = EXIT_DONE, lines = 0;
+    for (int i = 0; i < all.list.count && worst != EXIT_WRONG; i++) {
+        if (!span_is(all.list.sites[i].expected, "rare")) continue;
+        int code = drill_site(&drills, signals, all.list.sites[i].name, &lines);
         if (code > worst) worst = code;
-        if (code == EXIT_WRONG) break;
     }
-    look_done(&before);
+    look_done(&all);
+    if (!lines && worst == EXIT_DONE) {
+        printf("Nothing was proved: no line was written.\n");
+        worst = EXIT_NO;
+    }
     int written = app_output_end();
     return written > worst ? written : worst;
 }

@@ -33,6 +33,8 @@
     X(ERR_EXPECTATION, "expectation_failed", 417, "This expectation is not supported")          \
     X(ERR_PLAN_INVALID, "plan_invalid", 422, "The plan has errors")                             \
     X(ERR_VERSION_REUSED, "version_reused", 422, "This version was served with other contents") \
+    X(ERR_CANNOT_FIRE, "cannot_fire", 422, "No request can fire this signal")                   \
+    X(ERR_NOT_FIRED, "not_fired", 422, "No request that was made up fires this signal")         \
     X(ERR_HEAD_TOO_LARGE, "head_too_large", 431, "The request head is too large")               \
     X(ERR_INTERNAL, "internal", 500, "The server failed")                                       \
     X(ERR_NOT_IMPLEMENTED, "not_implemented", 501, "This method or coding is not implemented")  \

@@ -54,6 +54,28 @@ static void read_cost(struct json_reader *r, struct signals_site *site)
     }
 }
 
+static void read_drills(struct json_reader *r, struct signals_drills *d)
+{
+    const struct {
+        const char *name;
+        uint64_t *count;
+    } members[] = {
+        {"fired", &d->fired},           {"written", &d->written},     {"dropped", &d->dropped},
+        {"suppressed", &d->suppressed}, {"outranked", &d->outranked},
+    };
+    enum { MEMBERS = sizeof members / sizeof *members };
+    struct span key;
+    if (!begin_object(r)) return;
+    while (json_object_next(r, &key)) {
+        int i = 0;
+        while (i < MEMBERS && !span_is(key, members[i].name)) i++;
+        if (i < MEMBERS)
+            read_count(r, members[i].count);
+        else
+            json_skip(r);
+    }
+}
+
 static void read_site(struct json_reader *r, struct signals_site *site)
 {
     const struct {
@@ -86,6 +108,8 @@ static void read_site(struct json_reader *r, struct signals_site *site)
             read_rate(r, &site->share);
         else if (span_is(key, "cost"))
             read_cost(r, site);
+        else if (span_is(key, "drills"))
+            read_drills(r, &site->drills);
         else
             json_skip(r);
     }

@@ -15,10 +15,16 @@
 
 enum { SIGNALS_CHECK_SITES_MAX = 64 };
 
+/* The part of a site's books that drills are. */
+struct signals_drills {
+    uint64_t fired, written, dropped, suppressed, outranked;
+};
+
 struct signals_site {
     struct span name, state, expected;
     uint64_t fired, opportunities;
     uint64_t written, dropped, suppressed, outranked;
+    struct signals_drills drills;
     double share, records_per_s, lines_per_s;
 };
 

@@ -239,14 +239,14 @@ enum err_code drill_run(struct drill *d, struct span asked, struct drill_outcome
     if (!code) code = site_find(name, &site, e);
     if (code) return code;
     if (!request_can_fire(site)) {
-        err_set(e, ERR_FIELD_RANGE, "no request can fire `%s`: its opportunity is %s",
+        err_set(e, ERR_CANNOT_FIRE, "no request can fire `%s`: its opportunity is %s",
                 signal_sites[site].name, signal_sites[site].opportunity);
         return pointer_at_signal(e);
     }
 
     struct span body;
     if (!request_find(d, site, &body)) {
-        err_set(e, ERR_FIELD_RANGE,
+        err_set(e, ERR_NOT_FIRED,
                 "no request that was made up fires `%s` under this plan: "
                 "nothing reads what it is about, or a gate stops all of them",
                 signal_sites[site].name);

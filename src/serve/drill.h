@@ -35,8 +35,8 @@ struct drill_outcome {
 void drill_init(struct drill *d);
 
 /* `asked`: {"signal": NAME}, at most REQUEST_BYTES_MAX bytes. ERR_JSON_*, ERR_FIELD_TYPE;
- * ERR_FIELD_RANGE: there is no such signal, or no request can fire it, or none that could be made
- * up does under this plan. */
+ * ERR_FIELD_RANGE: there is no such signal; ERR_CANNOT_FIRE: no request can fire it; ERR_NOT_FIRED:
+ * none that could be made up does under this plan. */
 enum err_code drill_run(struct drill *d, struct span asked, struct drill_outcome *out,
                         struct err *e) MUST_CHECK;
 

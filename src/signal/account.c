@@ -105,6 +105,37 @@ void account_take(struct signals *s, struct signal_account accounts[SITE_COUNT])
                                        series_cell(&s->series, (uint32_t)(CELL_DRILLS + site));
 }
 
+void account_drills(struct signals *s, struct signal_drills drills[SITE_COUNT])
+{
+    const struct outbox *o = &s->scribe.outbox;
+    const struct series_table *t = &s->series;
+    for (uint32_t site = 0; site < SITE_COUNT; site++) {
+        struct signal_drills *d = &drills[site];
+        uint64_t *outcomes = d->outcomes, settled = 0;
+        outcomes[OUTCOME_WRITTEN] =
+            atomic_load_explicit(&o->drills_written[site], memory_order_acquire);
+        outcomes[OUTCOME_DROPPED] =
+            atomic_load_explicit(&o->drills_dropped[site], memory_order_acquire) +
+            series_cell(t, CELL_DRILLS_DROPPED + site);
+        outcomes[OUTCOME_SUPPRESSED] =
+            atomic_load_explicit(&s->scribe.drills_suppressed[site], memory_order_acquire) +
+            series_cell(t, CELL_DRILLS_SUPPRESSED + site);
+        outcomes[OUTCOME_OUTRANKED] = series_cell(t, CELL_DRILLS_OUTRANKED + site);
+        for (int i = 0; i < OUTCOME_COUNT; i++) settled += outcomes[i];
+        /* A writer counts its drill as fired when it has placed the record. */
+        uint64_t fired = series_cell(t, CELL_DRILLS_FIRED + site);
+        d->fired = fired > settled ? fired : settled;
+        d->queued = d->fired - settled;
+    }
+}
+
+void signals_drills(struct signals *signals, struct signal_drills drills[SITE_COUNT])
+{
+    pthread_mutex_lock(&signals->lock);
+    account_drills(signals, drills);
+    pthread_mutex_unlock(&signals->lock);
+}
+
 void signals_account(struct signals *signals, struct signal_account accounts[SITE_COUNT])
 {
     pthread_mutex_lock(&signals->lock);

@@ -204,12 +204,45 @@ static void drill_opportunities(const struct telling *t)
     if (t->request->variant_name.len) signal_add(t->writer, CELL_DRILLS + SITE_UNKNOWN_VARIANT, 1);
 }
 
+struct drill_books {
+    uint64_t fired[SITE_COUNT], dropped[SITE_COUNT];
+    uint64_t suppressed[SITE_COUNT], outranked[SITE_COUNT];
+};
+
+static void books_look(const struct signal_writer *w, struct drill_books *out)
+{
+    for (int site = 0; site < SITE_COUNT; site++) {
+        out->fired[site] = cell_load(&w->fired[site]);
+        out->dropped[site] = cell_load(&w->dropped[site]);
+        out->suppressed[site] = cell_load(&w->suppressed[site]);
+        out->outranked[site] = cell_load(&w->outranked[site]);
+    }
+}
+
+/* What the drill did to its thread's books, apart: the request path tells no drill from a decision.
+ * What becomes of records that were placed is the scribe's to count. */
+static void drill_account(struct signal_writer *w, const struct drill_books *before)
+{
+    struct drill_books now;
+    books_look(w, &now);
+    for (uint32_t site = 0; site < SITE_COUNT; site++) {
+        signal_add(w, CELL_DRILLS_FIRED + site, now.fired[site] - before->fired[site]);
+        signal_add(w, CELL_DRILLS_DROPPED + site, now.dropped[site] - before->dropped[site]);
+        signal_add(w, CELL_DRILLS_SUPPRESSED + site,
+                   now.suppressed[site] - before->suppressed[site]);
+        signal_add(w, CELL_DRILLS_OUTRANKED + site, now.outranked[site] - before->outranked[site]);
+    }
+}
+
 void signal_drill(struct signal_writer *writer, const struct plan *plan,
                   const struct request *request, const struct decision *decision, int64_t wall_us)
 {
     const struct telling t = {writer, NULL, plan, request, decision, wall_us, true};
+    struct drill_books before;
+    books_look(writer, &before);
     drill_opportunities(&t);
     anomalies_tell(&t);
+    drill_account(writer, &before);
 }
 
 void signal_http(struct signal_writer *writer, int status)

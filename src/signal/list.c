@@ -25,8 +25,20 @@ static void member_rate(struct buf *b, const char *name, double value)
     buf_format(b, "%.3f", value);
 }
 
+static void drills_write(struct buf *b, const struct signal_drills *drills)
+{
+    json_write_key(b, SPAN("drills"));
+    buf_char(b, '{');
+    member_u64(b, "fired", drills->fired);
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        member_u64(b, signal_outcome_name((enum signal_outcome)o), drills->outcomes[o]);
+    member_u64(b, "queued", drills->queued);
+    buf_char(b, '}');
+}
+
 static void site_write(struct buf *b, enum signal_site site, const struct signal_account *account,
-                       enum signal_state state, const struct watch_rates *rates)
+                       const struct signal_drills *drills, enum signal_state state,
+                       const struct watch_rates *rates)
 {
     const struct signal_site_row *row = &signal_sites[site];
     buf_char(b, '{');
@@ -42,6 +54,7 @@ static void site_write(struct buf *b, enum signal_site site, const struct signal
     for (int o = 0; o < OUTCOME_COUNT; o++)
         member_u64(b, signal_outcome_name((enum signal_outcome)o), account->outcomes[o]);
     member_u64(b, "queued", account->queued);
+    drills_write(b, drills);
     member_rate(b, "share", rates->share);
     json_write_key(b, SPAN("cost"));
     buf_char(b, '{');
@@ -55,11 +68,13 @@ static void site_write(struct buf *b, enum signal_site site, const struct signal
 void signals_render_list(struct signals *signals, struct buf *out)
 {
     struct signal_account accounts[SITE_COUNT];
+    struct signal_drills drills[SITE_COUNT];
     struct watch_rates rates[SITE_COUNT];
     enum signal_site order[SITE_COUNT];
     const struct watch *w = &signals->scribe.watch;
     pthread_mutex_lock(&signals->lock);
     account_take(signals, accounts);
+    account_drills(signals, drills);
     uint64_t now_ns = clock_mono_ns();
     for (int site = 0; site < SITE_COUNT; site++)
         watch_rates(w, (enum signal_site)site, &accounts[site], now_ns, &rates[site]);
@@ -70,7 +85,7 @@ void signals_render_list(struct signals *signals, struct buf *out)
         enum signal_site site = order[i];
         text_room(out, SITE_JSON_BYTES_MAX);
         if (i) buf_char(out, ',');
-        site_write(out, site, &accounts[site], w->sites[site].state, &rates[site]);
+        site_write(out, site, &accounts[site], &drills[site], w->sites[site].state, &rates[site]);
     }
     pthread_mutex_unlock(&signals->lock);
     buf_char(out, ']');

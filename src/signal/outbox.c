@@ -20,13 +20,24 @@ char *outbox_room(struct outbox *o)
     return OUTBOX_BYTES - o->end < LINE_BYTES_MAX ? NULL : o->data + o->end;
 }
 
-void outbox_add(struct outbox *o, enum signal_site site, size_t bytes)
+static void line_add(struct outbox *o, enum signal_site site, size_t bytes, bool drill)
 {
     INVARIANT(o->count < OUTBOX_LINES && bytes <= LINE_BYTES_MAX);
     int last = (o->first + o->count++) % OUTBOX_LINES;
     o->lines[last].bytes = (uint16_t)bytes;
     o->lines[last].site = (uint8_t)site;
+    o->lines[last].drill = drill;
     o->end += bytes;
+}
+
+void outbox_add(struct outbox *o, enum signal_site site, size_t bytes)
+{
+    line_add(o, site, bytes, false);
+}
+
+void outbox_add_drill(struct outbox *o, enum signal_site site, size_t bytes)
+{
+    line_add(o, site, bytes, true);
 }
 
 /* Takes the first line out; its outcome is the caller's. */
@@ -49,7 +60,12 @@ void outbox_lose(struct outbox *o, enum signal_site site, enum signal_loss loss)
 void outbox_lose_all(struct outbox *o, enum signal_loss loss)
 {
     o->newline_owed |= o->begun > 0;
-    while (o->count) outbox_lose(o, line_pop(o), loss);
+    while (o->count) {
+        bool drill = o->lines[o->first].drill;
+        enum signal_site site = line_pop(o);
+        outbox_lose(o, site, loss);
+        if (drill) cell_add_release(&o->drills_dropped[site], 1);
+    }
 }
 
 void outbox_restart(struct outbox *o)
@@ -80,9 +96,11 @@ static void taken(struct outbox *o, size_t bytes)
         }
         bytes -= rest;
         size_t line = o->lines[o->first].bytes;
+        bool drill = o->lines[o->first].drill;
         enum signal_site site = line_pop(o);
         cell_add(&o->bytes[site], line);
         cell_add_release(&o->written[site], 1);
+        if (drill) cell_add_release(&o->drills_written[site], 1);
     }
 }
 

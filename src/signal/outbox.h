@@ -24,6 +24,7 @@ struct outbox {
     struct {
         uint16_t bytes;
         uint8_t site;
+        bool drill;
     } lines[OUTBOX_LINES];
     char data[OUTBOX_BYTES];
 
@@ -31,6 +32,8 @@ struct outbox {
     _Atomic uint64_t bytes[SITE_COUNT];   /* of the lines written */
     _Atomic uint64_t dropped[SITE_COUNT]; /* for any reason below */
     _Atomic uint64_t lost[LOSS_COUNT];    /* the same records, by reason */
+    /* Of those above, the lines of drills. */
+    _Atomic uint64_t drills_written[SITE_COUNT], drills_dropped[SITE_COUNT];
 };
 
 void outbox_init(struct outbox *o);
@@ -40,6 +43,9 @@ char *outbox_room(struct outbox *o);
 
 /* The line that was rendered in outbox_room's memory. */
 void outbox_add(struct outbox *o, enum signal_site site, size_t bytes);
+
+/* The same, of a drill. */
+void outbox_add_drill(struct outbox *o, enum signal_site site, size_t bytes);
 
 /* Writes what the sink takes. Ends with SINK_OK: all of it; SINK_BUSY: the rest waits; otherwise
  * the rest is lost. */

@@ -114,14 +114,24 @@ static void buckets_init(struct scribe *s, uint64_t now_ns)
 /* ---- from the rings to the outbox ---------------------------------------------------------------
  */
 
+/* Of a drill's record that flag is the first field. */
+static bool record_is_drill(const struct record *record)
+{
+    struct record_field field;
+    size_t at = 0;
+    return record_field_next(record, &at, &field) && field.id == FIELD_drill;
+}
+
 /* False: the outbox is full, and the sink takes nothing now. */
 static bool record_take(struct scribe *s, struct signal_writer *w, const struct record *record)
 {
     int site = record->site;
     struct bucket *b = &s->buckets[site];
+    bool drill = record_is_drill(record);
     if (b->tokens < 1 || !level_shows(s, site)) {
         writer_release(w, record);
         cell_add_release(&s->suppressed[site], 1);
+        if (drill) cell_add_release(&s->drills_suppressed[site], 1);
         return true;
     }
     char *room = outbox_room(&s->outbox);
@@ -131,7 +141,11 @@ static bool record_take(struct scribe *s, struct signal_writer *w, const struct 
         if (!room) return false;
     }
     b->tokens -= 1;
-    outbox_add(&s->outbox, (enum signal_site)site, line_render(room, record));
+    size_t bytes = line_render(room, record);
+    if (drill)
+        outbox_add_drill(&s->outbox, (enum signal_site)site, bytes);
+    else
+        outbox_add(&s->outbox, (enum signal_site)site, bytes);
     writer_release(w, record);
     return true;
 }

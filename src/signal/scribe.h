@@ -57,6 +57,7 @@ struct scribe {
 
     _Alignas(64) _Atomic uint64_t fired[SITE_COUNT]; /* its own lines */
     _Atomic uint64_t suppressed[SITE_COUNT];         /* over the budget, or below the level */
+    _Atomic uint64_t drills_suppressed[SITE_COUNT];  /* of those, the drills' */
     _Atomic uint64_t intervals;                      /* report intervals that have passed */
     _Atomic uint64_t turned_ns;
 

@@ -177,6 +177,15 @@ struct signal_account {
 
 void signals_account(struct signals *signals, struct signal_account accounts[SITE_COUNT]);
 
+/* The part of the account that drills are. It balances by itself: what became of a drill is told
+ * whatever else fires at the same time. */
+struct signal_drills {
+    uint64_t fired, queued;
+    uint64_t outcomes[OUTCOME_COUNT];
+};
+
+void signals_drills(struct signals *signals, struct signal_drills drills[SITE_COUNT]);
+
 /* What a plan may name of this room: the sites, under `log: {sites: ...}`. */
 struct plan_options signals_plan_options(void);
 

@@ -24,8 +24,9 @@ struct signals {
 
 double signals_gauge_get(const struct signals *signals, enum signal_gauge gauge);
 
-/* account.c: as signals_account, under the lock. */
+/* account.c: as signals_account and signals_drills, under the lock. */
 void account_take(struct signals *signals, struct signal_account accounts[SITE_COUNT]);
+void account_drills(struct signals *signals, struct signal_drills drills[SITE_COUNT]);
 uint64_t account_counter(const struct signals *signals, enum signal_counter counter);
 
 /* process.c: what the kernel knows about the process. Reads /proc; what cannot be read is 0. */

@@ -21,7 +21,11 @@ enum {
     CELL_HTTP = CELL_COUNTERS + SIGNAL_COUNTER_COUNT, /* one for each status from 100 to 599 */
     CELL_AGE_JUDGED = CELL_HTTP + 500, /* decisions in which posteriors could have been stale */
     CELL_DRILLS,                       /* by site: its opportunities in drills */
-    CELL_STAGE_NS = CELL_DRILLS + SITE_COUNT, /* by stage */
+    CELL_DRILLS_FIRED = CELL_DRILLS + SITE_COUNT,         /* by site */
+    CELL_DRILLS_DROPPED = CELL_DRILLS_FIRED + SITE_COUNT, /* by site; what the writer decides */
+    CELL_DRILLS_SUPPRESSED = CELL_DRILLS_DROPPED + SITE_COUNT,
+    CELL_DRILLS_OUTRANKED = CELL_DRILLS_SUPPRESSED + SITE_COUNT,
+    CELL_STAGE_NS = CELL_DRILLS_OUTRANKED + SITE_COUNT, /* by stage */
     CELL_STAGE_SAMPLES = CELL_STAGE_NS + STAGE_COUNT,
     CELL_FIXED_COUNT = CELL_STAGE_SAMPLES + STAGE_COUNT,
 };

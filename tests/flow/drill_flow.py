@@ -71,15 +71,16 @@ class Drill(unittest.TestCase):
 
     def test_refusals(self):
         rows = [
-            ("a typo", {"signal": "posteriors_partail"}, "posteriors_partial"),
-            ("no such", {"signal": "gremlins"}, "/v1/signals"),
-            ("none", {}, "name one"),
-            ("not a request's", {"signal": "server_started"}, "no request can fire"),
+            ("a typo", {"signal": "posteriors_partail"}, "posteriors_partial", "field_range"),
+            ("no such", {"signal": "gremlins"}, "/v1/signals", "field_range"),
+            ("none", {}, "name one", "field_range"),
+            ("not a request's", {"signal": "server_started"}, "no request can fire",
+             "cannot_fire"),
         ]
-        for name, body, says in rows:
+        for name, body, says, code in rows:
             with self.subTest(name):
                 a = post(self.server.operations, "/v1/drill", body)
-                self.assertEqual((a.status, a.code), (400, "field_range"))
+                self.assertEqual((a.status, a.code), (422 if code == "cannot_fire" else 400, code))
                 self.assertIn(says, a.json()["detail"])
                 self.assertEqual(a.json()["pointer"], "/signal")
         self.assertEqual(post(self.server.operations, "/v1/drill", b"{").code, "json_syntax")
@@ -94,6 +95,50 @@ class Drill(unittest.TestCase):
         for name in self.REQUESTS:
             self.assertIn(name + ": written\n", run.stdout)
         self.assertIn("plan_refused: not drilled: no request can fire", run.stdout)
+
+    def test_live_records_are_not_taken_for_the_drill(self):
+        """Live traffic that is outranked at these two sites, all the while: the drill is written."""
+        ending = threading.Event()
+
+        def live():
+            while not ending.is_set():
+                fire(self.server, 5, 1)  # outranks posteriors_partial
+                fire(self.server, 5, 2)  # outranks posteriors_stale
+                ending.wait(0.005)
+        before, lines = Told(self.server), len(self.drilled())
+        thread = threading.Thread(target=live)
+        thread.start()
+        try:
+            wait_for(lambda: Told(self.server).outcome("posteriors_stale", "outranked") >
+                     before.outcome("posteriors_stale", "outranked"), what="live traffic")
+            runs = [lab("--drill", self.url) for _ in range(3)]
+        finally:
+            ending.set()
+            thread.join()
+        for run in runs:
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            for name in "posteriors_partial", "posteriors_stale":
+                self.assertIn(name + ": written\n", run.stdout)
+        # What was told is in the log. A drill fires other sites beside its own.
+        self.assertGreaterEqual(len(self.drilled()) - lines, 3 * len(self.REQUESTS))
+
+    def drilled(self):
+        return [line for line in self.server.log() if line.get("drill")]
+
+    def test_the_books_of_drills(self):
+        def drills():
+            return {s["name"]: s["drills"] for s in
+                    get(self.server.operations, "/v1/signals").json()["signals"]}
+        before = drills()
+        fire(self.server, 10, 4)
+        post(self.server.operations, "/v1/drill", {"signal": "unknown_variant"})
+        wait_for(lambda: drills()["unknown_variant"]["written"] ==
+                 before["unknown_variant"]["written"] + 1, what="the drill's line")
+        for name, d in drills().items():
+            self.assertEqual(d["fired"], sum(d[o] for o in ("written", "dropped", "suppressed",
+                                                            "outranked", "queued")), name)
+        self.assertEqual(drills()["unknown_variant"]["fired"],
+                         before["unknown_variant"]["fired"] + 1)
 
     def test_a_line_that_is_not_written_is_told(self):
         with Server(plan_text("%s, sites: {unknown_variant: {rate: 0}}" % UNLIMITED)) as server:

@@ -108,7 +108,7 @@ static void each_site_fires_where_it_can(void **state)
                 fail_msg("%s: %s", rows[i].name, signal_sites[site].name);
             assert_int_equal(fired((enum signal_site)site) - before, can);
             if (!can) {
-                assert_int_equal(e.code, ERR_FIELD_RANGE);
+                assert_int_equal(e.code, ERR_NOT_FIRED);
                 assert_non_null(strstr(e.text, "under this plan"));
                 continue;
             }
@@ -130,9 +130,9 @@ static void what_is_wrong_is_told(void **state)
         enum err_code code;
         const char *text, *pointer;
     } wrong[] = {
-        {"{\"signal\":\"server_started\"}", ERR_FIELD_RANGE, "its opportunity is a start",
+        {"{\"signal\":\"server_started\"}", ERR_CANNOT_FIRE, "its opportunity is a start",
          "/signal"},
-        {"{\"signal\":\"log_suppressed\"}", ERR_FIELD_RANGE, "no request can fire", "/signal"},
+        {"{\"signal\":\"log_suppressed\"}", ERR_CANNOT_FIRE, "no request can fire", "/signal"},
         {"{\"signal\":\"posteriors_partail\"}", ERR_FIELD_RANGE,
          "did you mean `posteriors_partial`", "/signal"},
         {"{\"signal\":\"gremlin\"}", ERR_FIELD_RANGE, "/v1/signals", "/signal"},
