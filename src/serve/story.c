@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,9 @@ static struct {
 enum err_code story_open(const struct story_config *config, struct err *e)
 {
     story.config = *config;
+    /* A file that may grow no more loses the line, as in the product, whose scribe takes no signal
+     * at all; here a worker writes. */
+    if (config->log_synchronous) signal(SIGXFSZ, SIG_IGN);
     story.fd = config->log->sink == LOG_STDERR ? STDERR_FILENO : STDOUT_FILENO;
     story.fd_opened = config->log_synchronous && config->log->sink == LOG_FILE;
     if (!story.fd_opened) return ERR_OK;

@@ -1,10 +1,14 @@
 """interlude-lab serve: each switch of the story does what it says, and the product has none."""
 
+import collections
 import contextlib
+import json
 import os
 import re
+import resource
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -228,6 +232,63 @@ class Stall(unittest.TestCase):
                 dropped = metric(operations, "interlude_log_records_total",
                                  signal="posteriors_absent", outcome="dropped")
                 self.assertEqual(dropped > 0, drops)
+
+
+class File(unittest.TestCase):
+    def serve_into_file(self):
+        directory = tempfile.mkdtemp(prefix="interlude-test-")
+        self.addCleanup(shutil.rmtree, directory)
+        path = os.path.join(directory, "log")
+        port, admin = free_port(), free_port()
+        server = lab_serve("--log", "synchronous", wait=False,
+                           plan_text=plan(log="sink: {file: %s}, budget: {rate: unlimited}" % path),
+                           args=["--workers", "1", "--listen", "127.0.0.1:%d" % port,
+                                 "--admin", "127.0.0.1:%d" % admin])
+        self.addCleanup(server.close)
+        server.decisions, server.operations = ("127.0.0.1", port), ("127.0.0.1", admin)
+        wait_for(lambda: os.path.exists(path) and self.events(path)["server_ready"], 10, "a start")
+        return server, path
+
+    def events(self, path):
+        """By event; what is no whole line is one, None."""
+        events = collections.Counter()
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                try:
+                    events[json.loads(line)["event"]] += 1
+                except ValueError:
+                    events[None] += 1
+        return events
+
+    def absent(self, server, count):
+        with Connection(server.decisions) as c:
+            for _ in range(count):
+                c.send(decide(variant="bayes"))
+                self.assertEqual(c.answer().status, 200)
+
+    def test_a_file_that_may_grow_no_more(self):
+        """The lines are lost, the requests answered, and the server lives: as the product does."""
+        server, path = self.serve_into_file()
+        self.absent(server, 3)
+        end = os.path.getsize(path) + 1000
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (end, end))
+        self.absent(server, 50)
+        self.assertLess(self.events(path)["posteriors_absent"], 53)
+        self.assertLessEqual(os.path.getsize(path), end)
+        server.signal(signal.SIGINT)
+        self.assertEqual(server.wait_exit(), 0, server.errors())
+
+    def test_a_rotated_file_keeps_what_is_synchronous(self):
+        """SIGUSR1 is the product's log's: docs/story.md says so."""
+        server, path = self.serve_into_file()
+        self.absent(server, 3)
+        os.rename(path, path + ".1")
+        server.signal(signal.SIGUSR1)
+        wait_for(lambda: os.path.exists(path) and self.events(path)["log_reopened"],
+                 what="a new log")
+        self.absent(server, 2)
+        self.assertEqual(self.events(path + ".1")["posteriors_absent"], 5)
+        self.assertEqual(self.events(path)["posteriors_absent"], 0)
 
 
 class Usage(unittest.TestCase):
