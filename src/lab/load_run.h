@@ -14,9 +14,10 @@
  *   however few connections there are. If many were, the figures are not the server's.
  *
  * A server may close a connection when it likes. If it does so just when a request is sent, and the
- * kernel tells that it was closed without that request having been read, then the request goes out
- * once more, on a new connection, and keeps the time when it was due. A server that took a request
- * and closed instead of answering has failed it: that is an error, and not asked again.
+ * kernel tells that it was closed without that request having been read (a reset, or bytes that
+ * were never acknowledged), then the request goes out once more, on a new connection, and keeps the
+ * time when it was due. A server that took a request and closed instead of answering has failed it:
+ * that is an error, and not asked again.
  *
  * One thread. It sleeps until shortly before the next request is due and then polls, because a
  * sleep ends tens of microseconds late; the time spent polling in vain is told apart from its work.

@@ -192,6 +192,14 @@ static bool answer_by_closing(struct server *s, int fd, const char *head)
     return s->requests % 4 ? say(fd, FINE) : false;
 }
 
+/* A reset says that bytes were unread, whether that is true or not. */
+static bool answer_by_reset(struct server *s, int fd, const char *head)
+{
+    (void)s, (void)head;
+    struct linger at_once = {1, 0};
+    return setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) > 0; /* false: close */
+}
+
 static bool answer_never(struct server *s, int fd, const char *head)
 {
     (void)s, (void)fd, (void)head;
@@ -376,6 +384,20 @@ static void a_server_that_leaves_without_a_word(void **state)
     assert_int_equal(total->due, 1000);
     assert_int_equal(capture_interval_failed(total), total->unsent);
     assert_int_equal(total->latency.count, s->requests);
+    server_stop(s);
+}
+
+/* A request goes out once more, and not again: what resets everything has failed everything. */
+static void a_server_that_resets_everything(void **state)
+{
+    (void)state;
+    struct server *s = server_start(answer_by_reset, false);
+    struct setting t;
+    setting_init(&t, s, NULL, 500, 200);
+    setting_run(&t);
+    assert_int_equal(result.total[0].errors[CAPTURE_RECEIVE], 100);
+    assert_int_equal(s->requests, 200);
+    assert_int_equal(result.reconnects, 100);
     server_stop(s);
 }
 
@@ -712,6 +734,7 @@ int main(void)
         cmocka_unit_test(failures_are_counted_where_they_happen),
         cmocka_unit_test(a_server_that_never_answers),
         cmocka_unit_test(a_server_that_leaves_without_a_word),
+        cmocka_unit_test(a_server_that_resets_everything),
         cmocka_unit_test(waiting_for_the_server_is_not_the_generators),
         cmocka_unit_test(a_stall_of_the_generator_is_its_own),
         cmocka_unit_test(waiting_does_not_spin),
