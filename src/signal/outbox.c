@@ -6,18 +6,27 @@ void outbox_init(struct outbox *o)
 {
     o->start = o->end = o->begun = 0;
     o->first = o->count = 0;
-    o->newline_owed = false;
 }
 
-char *outbox_room(struct outbox *o)
+static char *room_within(struct outbox *o, int lines_max, size_t bytes_max)
 {
-    if (o->count == OUTBOX_LINES) return NULL;
-    if (OUTBOX_BYTES - o->end < LINE_BYTES_MAX && o->start > 0) {
+    if (o->count >= lines_max) return NULL;
+    if (o->end + LINE_BYTES_MAX > bytes_max && o->start > 0) {
         memmove(o->data, o->data + o->start, o->end - o->start);
         o->end -= o->start;
         o->start = 0;
     }
-    return OUTBOX_BYTES - o->end < LINE_BYTES_MAX ? NULL : o->data + o->end;
+    return o->end + LINE_BYTES_MAX > bytes_max ? NULL : o->data + o->end;
+}
+
+char *outbox_room(struct outbox *o)
+{
+    return room_within(o, OUTBOX_LINES - OUTBOX_OWN_LINES, OUTBOX_RECORD_BYTES);
+}
+
+char *outbox_own_room(struct outbox *o)
+{
+    return room_within(o, OUTBOX_LINES, OUTBOX_BYTES);
 }
 
 static void line_add(struct outbox *o, enum signal_site site, size_t bytes, bool drill)
@@ -59,7 +68,7 @@ void outbox_lose(struct outbox *o, enum signal_site site, enum signal_loss loss)
 
 void outbox_lose_all(struct outbox *o, enum signal_loss loss)
 {
-    o->newline_owed |= o->begun > 0;
+    o->sink.mid_line |= o->begun > 0;
     while (o->count) {
         bool drill = o->lines[o->first].drill;
         enum signal_site site = line_pop(o);
@@ -68,10 +77,21 @@ void outbox_lose_all(struct outbox *o, enum signal_loss loss)
     }
 }
 
-void outbox_restart(struct outbox *o)
+uint64_t outbox_ended(const struct outbox *o, enum signal_site site)
 {
-    o->begun = 0;
-    o->newline_owed = false;
+    return cell_load(&o->written[site]) + cell_load(&o->dropped[site]);
+}
+
+bool outbox_reopen(struct outbox *o)
+{
+    bool before = o->sink.mid_line;
+    o->sink.mid_line |= o->begun > 0;
+    if (sink_reopen(&o->sink)) {
+        o->begun = 0;
+        return true;
+    }
+    o->sink.mid_line = before;
+    return false;
 }
 
 /* The bytes of as many whole lines as one write may have; at least the rest of the first. */
@@ -108,17 +128,19 @@ enum sink_result outbox_flush(struct outbox *o)
 {
     while (o->count) {
         size_t done = 0;
-        bool newline = o->newline_owed;
-        enum sink_result result =
-            newline ? sink_write(&o->sink, "\n", 1, &done)
-                    : sink_write(&o->sink, o->data + o->start + o->begun, batch_bytes(o), &done);
+        enum sink_result result = sink_ready(&o->sink);
+        bool newline = o->sink.mid_line;
+        if (result == SINK_OK)
+            result = newline ? sink_write(&o->sink, "\n", 1, &done)
+                             : sink_write(&o->sink, o->data + o->start + o->begun, batch_bytes(o),
+                                          &done);
         if (result == SINK_BUSY) return result;
         if (result != SINK_OK) {
             outbox_lose_all(o, result == SINK_FULL ? LOSS_DISK_FULL : LOSS_SINK_GONE);
             return result;
         }
         if (newline)
-            o->newline_owed = false;
+            o->sink.mid_line = false;
         else
             taken(o, done);
     }

@@ -4,6 +4,9 @@
  * failed is lost, and the next write begins with a newline, so that whatever reads the sink finds
  * every other line whole.
  *
+ * What the scribe has to tell itself must not wait until records leave room for it, which under a
+ * reader that is too slow they never do. So records may not have the last OUTBOX_OWN_LINES lines.
+ *
  * Private to the room. Threads: the scribe alone; the counts may be read by any. */
 #ifndef INTERLUDE_SIGNAL_OUTBOX_H
 #define INTERLUDE_SIGNAL_OUTBOX_H
@@ -13,14 +16,18 @@
 
 #include <stdatomic.h>
 
-enum { OUTBOX_BYTES = 64 * 1024, OUTBOX_LINES = 1024 };
+enum {
+    OUTBOX_OWN_LINES = 4,
+    OUTBOX_LINES = 1024,
+    OUTBOX_RECORD_BYTES = 64 * 1024,
+    OUTBOX_BYTES = OUTBOX_RECORD_BYTES + OUTBOX_OWN_LINES * LINE_BYTES_MAX,
+};
 
 struct outbox {
     struct sink sink;
     size_t start, end; /* of what is in `data` */
     int first, count;  /* lines, in a circle */
     size_t begun;      /* bytes of the first line that were taken already */
-    bool newline_owed; /* the sink ends in the middle of a line */
     struct {
         uint16_t bytes;
         uint8_t site;
@@ -38,10 +45,12 @@ struct outbox {
 
 void outbox_init(struct outbox *o);
 
-/* LINE_BYTES_MAX bytes to render a line in, or NULL if there is no room. */
+/* LINE_BYTES_MAX bytes to render a record's line in, or a line of the scribe's own; NULL if there
+ * is no room. */
 char *outbox_room(struct outbox *o);
+char *outbox_own_room(struct outbox *o);
 
-/* The line that was rendered in outbox_room's memory. */
+/* The line that was rendered in that memory. */
 void outbox_add(struct outbox *o, enum signal_site site, size_t bytes);
 
 /* The same, of a drill. */
@@ -55,7 +64,10 @@ enum sink_result outbox_flush(struct outbox *o);
 void outbox_lose(struct outbox *o, enum signal_site site, enum signal_loss loss);
 void outbox_lose_all(struct outbox *o, enum signal_loss loss);
 
-/* The sink's file is another one now: a line that was begun in the old one is written whole. */
-void outbox_restart(struct outbox *o);
+/* What became of the site's lines: so many that were added have an end, written or dropped. */
+uint64_t outbox_ended(const struct outbox *o, enum signal_site site);
+
+/* As sink_reopen. A line that was begun before is then written whole. */
+bool outbox_reopen(struct outbox *o);
 
 #endif

@@ -80,9 +80,28 @@ uint64_t scribe_dropped(const struct scribe *s, int site)
 /* ---- budgets ------------------------------------------------------------------------------------
  */
 
-static bool level_shows(const struct scribe *s, int site)
+static bool below_level(const struct scribe *s, int site)
 {
-    return (int)signal_sites[site].level >= atomic_load_explicit(&s->level, memory_order_relaxed);
+    return (int)signal_sites[site].level < atomic_load_explicit(&s->level, memory_order_relaxed);
+}
+
+static void site_hide(struct scribe *s, int site)
+{
+    if (!s->hidden[site]) s->suppressed_shown[site] = scribe_suppressed(s, site);
+    s->hidden[site] = true;
+}
+
+static void site_show(struct scribe *s, int site)
+{
+    if (s->hidden[site]) s->silent[site] += scribe_suppressed(s, site) - s->suppressed_shown[site];
+    s->hidden[site] = false;
+}
+
+/* What a budget suppressed, and not the level. */
+static uint64_t over_budget(const struct scribe *s, int site)
+{
+    uint64_t n = s->hidden[site] ? s->suppressed_shown[site] : scribe_suppressed(s, site);
+    return n - s->silent[site];
 }
 
 /* Fills every bucket, and opens or closes its site. */
@@ -97,10 +116,14 @@ static void buckets_fill(struct scribe *s, uint64_t now_ns)
         b->tokens = elapsed_s > 0 ? b->tokens + rate * elapsed_s : b->tokens;
         if (!(b->tokens < most)) b->tokens = most;
         b->filled_ns = now_ns;
-        bool closed = b->tokens < 1 || !level_shows(s, site);
+        /* Hidden before it is closed and shown after it is open: what its writers suppress by
+         * themselves because of the level falls in between. */
+        bool hide = below_level(s, site), closed = b->tokens < 1 || hide;
+        if (hide) site_hide(s, site);
         _Atomic bool *flag = &s->shared->closed[site];
         if (atomic_load_explicit(flag, memory_order_relaxed) != closed)
             atomic_store_explicit(flag, closed, memory_order_relaxed);
+        if (!hide) site_show(s, site);
     }
 }
 
@@ -109,6 +132,34 @@ static void buckets_init(struct scribe *s, uint64_t now_ns)
     for (int site = 0; site < SITE_SCRIBE_FIRST; site++)
         s->buckets[site] = (struct bucket){load_double(&s->burst[site]), now_ns};
     buckets_fill(s, now_ns);
+}
+
+/* ---- from the outbox to the sink ----------------------------------------------------------------
+ */
+
+/* Writes, and keeps the books of the two lines that must not be forgotten: one that was lost is
+ * told again. */
+static void flush(struct scribe *s)
+{
+    struct outbox *o = &s->outbox;
+    uint64_t suppressed = cell_load(&o->written[SITE_LOG_SUPPRESSED]);
+    uint64_t suppressed_ended = outbox_ended(o, SITE_LOG_SUPPRESSED);
+    uint64_t lost = cell_load(&o->written[SITE_LOG_LOST]);
+    uint64_t lost_ended = outbox_ended(o, SITE_LOG_LOST);
+    /* An empty outbox has nothing to try a failed sink with. */
+    if (o->count)
+        s->sink_state = outbox_flush(o);
+    else if (s->sink_state != SINK_OK && s->sink_state != SINK_FULL)
+        s->sink_state = sink_ready(&o->sink);
+    if (cell_load(&o->written[SITE_LOG_SUPPRESSED]) != suppressed) {
+        memcpy(s->told_suppressed, s->telling_suppressed, sizeof s->told_suppressed);
+        memcpy(s->told_dropped, s->telling_dropped, sizeof s->told_dropped);
+    }
+    if (cell_load(&o->written[SITE_LOG_LOST]) != lost)
+        memcpy(s->told_lost, s->telling_lost, sizeof s->told_lost);
+    /* There is never more than one of them in the outbox. */
+    if (outbox_ended(o, SITE_LOG_SUPPRESSED) != suppressed_ended) s->suppressed_underway = false;
+    if (outbox_ended(o, SITE_LOG_LOST) != lost_ended) s->lost_underway = false;
 }
 
 /* ---- from the rings to the outbox ---------------------------------------------------------------
@@ -128,7 +179,7 @@ static bool record_take(struct scribe *s, struct signal_writer *w, const struct 
     int site = record->site;
     struct bucket *b = &s->buckets[site];
     bool drill = record_is_drill(record);
-    if (b->tokens < 1 || !level_shows(s, site)) {
+    if (b->tokens < 1 || s->hidden[site]) {
         writer_release(w, record);
         cell_add_release(&s->suppressed[site], 1);
         if (drill) cell_add_release(&s->drills_suppressed[site], 1);
@@ -136,7 +187,7 @@ static bool record_take(struct scribe *s, struct signal_writer *w, const struct 
     }
     char *room = outbox_room(&s->outbox);
     if (!room) {
-        s->sink_state = outbox_flush(&s->outbox);
+        flush(s);
         room = outbox_room(&s->outbox);
         if (!room) return false;
     }
@@ -150,7 +201,7 @@ static bool record_take(struct scribe *s, struct signal_writer *w, const struct 
     return true;
 }
 
-/* Returns whether there was anything. */
+/* Returns whether anything was taken. */
 static bool rings_read(struct scribe *s)
 {
     bool any = false;
@@ -159,11 +210,11 @@ static bool rings_read(struct scribe *s)
         const struct record *record;
         size_t n;
         for (int k = 0; k < RECORDS_PER_TURN_MAX && (record = ring_peek(&w->ring, &n)); k++) {
-            any = true;
             if (!record_take(s, w, record)) {
                 s->next_writer = (s->next_writer + i) % s->writer_count;
-                return true;
+                return any;
             }
+            any = true;
         }
     }
     s->next_writer = (s->next_writer + 1) % s->writer_count;
@@ -179,16 +230,15 @@ static void own_add(struct scribe *s, char *room, const struct record *record)
     outbox_add(&s->outbox, (enum signal_site)record->site, line_render(room, record));
 }
 
-/* What is below the level was not suppressed by a budget, and is not told. */
 static bool report_gather(struct scribe *s, uint64_t suppressed[], uint64_t dropped[])
 {
     bool any = false;
     for (int site = 0; site < SITE_COUNT; site++) {
-        s->telling_suppressed[site] = scribe_suppressed(s, site);
-        s->telling_dropped[site] = scribe_dropped(s, site);
-        bool shown = site < SITE_SCRIBE_FIRST && level_shows(s, site);
-        suppressed[site] = shown ? s->telling_suppressed[site] - s->told_suppressed[site] : 0;
-        dropped[site] = shown ? s->telling_dropped[site] - s->told_dropped[site] : 0;
+        bool own = site >= SITE_SCRIBE_FIRST;
+        s->telling_suppressed[site] = own ? 0 : over_budget(s, site);
+        s->telling_dropped[site] = own ? 0 : scribe_dropped(s, site);
+        suppressed[site] = s->telling_suppressed[site] - s->told_suppressed[site];
+        dropped[site] = s->telling_dropped[site] - s->told_dropped[site];
         any |= suppressed[site] || dropped[site];
     }
     return any;
@@ -196,9 +246,11 @@ static bool report_gather(struct scribe *s, uint64_t suppressed[], uint64_t drop
 
 static void report_suppressed(struct scribe *s)
 {
-    char *room = outbox_room(&s->outbox);
+    char *room = outbox_own_room(&s->outbox);
+    if (!s->report_owed || s->suppressed_underway || !room) return;
+    s->report_owed = false;
     uint64_t suppressed[SITE_COUNT], dropped[SITE_COUNT];
-    if (s->suppressed_underway || !room || !report_gather(s, suppressed, dropped)) return;
+    if (!report_gather(s, suppressed, dropped)) return;
     struct record r;
     record_log_suppressed(&r, clock_wall_us(), field_suppressed(suppressed),
                           field_dropped(dropped));
@@ -206,30 +258,32 @@ static void report_suppressed(struct scribe *s)
     s->suppressed_underway = true;
 }
 
-static void report_lost(struct scribe *s)
+/* Returns whether there was anything. */
+static bool report_lost(struct scribe *s)
 {
-    char *room = outbox_room(&s->outbox);
-    if (s->lost_underway || !room) return;
+    char *room = outbox_own_room(&s->outbox);
+    if (s->lost_underway || !room) return false;
     for (int i = 0; i < LOSS_COUNT; i++) s->telling_lost[i] = cell_load(&s->outbox.lost[i]);
     uint64_t gone = s->telling_lost[LOSS_SINK_GONE] - s->told_lost[LOSS_SINK_GONE];
     uint64_t full = s->telling_lost[LOSS_DISK_FULL] - s->told_lost[LOSS_DISK_FULL];
-    if (gone + full == 0) return;
+    if (gone + full == 0) return false;
     struct record r;
     record_log_lost(&r, clock_wall_us(), field_sink_gone((int64_t)gone),
                     field_disk_full((int64_t)full));
     own_add(s, room, &r);
     s->lost_underway = true;
+    return true;
 }
 
 /* Under its site's budget like any worker's record, but without the way through a ring. */
 static void report_constant(struct scribe *s)
 {
     const struct watch *w = &s->watch;
-    for (char *room; s->constant_untold && (room = outbox_room(&s->outbox));) {
+    for (char *room; s->constant_untold && (room = outbox_own_room(&s->outbox));) {
         int site = __builtin_ctz(s->constant_untold);
         s->constant_untold &= s->constant_untold - 1;
         struct bucket *b = &s->buckets[SITE_SIGNAL_CONSTANT];
-        if (b->tokens < 1 || !level_shows(s, SITE_SIGNAL_CONSTANT)) {
+        if (b->tokens < 1 || s->hidden[SITE_SIGNAL_CONSTANT]) {
             cell_add(&s->fired[SITE_SIGNAL_CONSTANT], 1);
             cell_add_release(&s->suppressed[SITE_SIGNAL_CONSTANT], 1);
             continue;
@@ -244,41 +298,27 @@ static void report_constant(struct scribe *s)
     }
 }
 
+/* It has fired from now on, wherever it waits. An older one that still waits for room is given up
+ * for it: what is open now is what matters. */
 static void reopen(struct scribe *s)
 {
     const char *path = s->outbox.sink.path;
     if (!path) return;
     struct err e = {0};
-    if (sink_reopen(&s->outbox.sink))
-        outbox_restart(&s->outbox);
-    else
-        err_set_sys(&e, ERR_SYSTEM, errno, "the old file is kept");
-    char *room = outbox_room(&s->outbox);
-    if (!room) return;
-    struct record r;
-    record_log_reopened(&r, clock_wall_us(), field_path(span_of(path)),
+    if (!outbox_reopen(&s->outbox)) err_set_sys(&e, ERR_SYSTEM, errno, "the old file is kept");
+    cell_add(&s->fired[SITE_LOG_REOPENED], 1);
+    if (s->reopened_untold) outbox_lose(&s->outbox, SITE_LOG_REOPENED, LOSS_RING_FULL);
+    record_log_reopened(&s->reopened, clock_wall_us(), field_path(span_of(path)),
                         field_message(span_of(e.text)));
-    own_add(s, room, &r);
+    s->reopened_untold = true;
 }
 
-/* Writes, and keeps the books of the two lines that must not be forgotten: one that was lost is
- * told again. */
-static void flush(struct scribe *s)
+static void report_reopened(struct scribe *s)
 {
-    uint64_t suppressed = cell_load(&s->outbox.written[SITE_LOG_SUPPRESSED]);
-    uint64_t lost = cell_load(&s->outbox.written[SITE_LOG_LOST]);
-    /* An empty outbox has nothing to try a failed sink with. */
-    if (s->outbox.count)
-        s->sink_state = outbox_flush(&s->outbox);
-    else if (s->sink_state != SINK_OK && s->sink_state != SINK_FULL)
-        s->sink_state = sink_ready(&s->outbox.sink);
-    if (cell_load(&s->outbox.written[SITE_LOG_SUPPRESSED]) != suppressed) {
-        memcpy(s->told_suppressed, s->telling_suppressed, sizeof s->told_suppressed);
-        memcpy(s->told_dropped, s->telling_dropped, sizeof s->told_dropped);
-    }
-    if (cell_load(&s->outbox.written[SITE_LOG_LOST]) != lost)
-        memcpy(s->told_lost, s->telling_lost, sizeof s->told_lost);
-    if (s->outbox.count == 0) s->suppressed_underway = s->lost_underway = false;
+    char *room = outbox_own_room(&s->outbox);
+    if (!s->reopened_untold || !room) return;
+    outbox_add(&s->outbox, SITE_LOG_REOPENED, line_render(room, &s->reopened));
+    s->reopened_untold = false;
 }
 
 /* ---- the loop -----------------------------------------------------------------------------------
@@ -289,22 +329,23 @@ static bool turn(struct scribe *s)
     uint64_t now_ns = clock_mono_ns();
     atomic_store_explicit(&s->turned_ns, now_ns, memory_order_relaxed);
     if (atomic_exchange_explicit(&s->reopening, false, memory_order_acquire)) reopen(s);
+    report_reopened(s);
     buckets_fill(s, now_ns);
     bool any = rings_read(s);
     if (now_ns >= s->report_due_ns) {
         s->report_due_ns = now_ns + s->report_interval_ns;
         cell_add_release(&s->intervals, 1);
-        report_suppressed(s);
+        s->report_owed = true;
     }
+    report_suppressed(s);
     uint32_t turned = 0;
     if (now_ns >= s->watch.look_due_ns && s->look(s->look_of, now_ns, &turned))
         s->constant_untold |= turned;
     report_constant(s);
     flush(s);
-    if (s->sink_state == SINK_OK) {
-        report_lost(s);
-        flush(s);
-    }
+    /* A sink that is busy is one that takes lines, if slowly. */
+    bool takes = s->sink_state == SINK_OK || s->sink_state == SINK_BUSY;
+    if (takes && report_lost(s)) flush(s);
     return any;
 }
 
@@ -341,6 +382,7 @@ static void shut(struct scribe *s)
         }
     }
     outbox_lose_all(&s->outbox, LOSS_SHUTDOWN);
+    if (s->reopened_untold) outbox_lose(&s->outbox, SITE_LOG_REOPENED, LOSS_SHUTDOWN);
 }
 
 static void *scribe_run(void *arg)
@@ -354,7 +396,7 @@ static void *scribe_run(void *arg)
     uint64_t deadline_ns = cell_load(&s->deadline_ns);
     do {
         turn(s);
-        if (rings_empty(s) && s->outbox.count == 0) break;
+        if (rings_empty(s) && s->outbox.count == 0 && !s->report_owed) break;
         turn_wait(s, STOP_WAIT_MS);
     } while (clock_mono_ns() < deadline_ns);
     shut(s);

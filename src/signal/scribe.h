@@ -8,9 +8,10 @@
  * Each site has a budget, a token bucket for the whole process. A record over it is suppressed;
  * while a bucket is empty its site is closed (signal_shared), and its writers do not even copy.
  *
- * The scribe's own lines go straight into the outbox: log_suppressed tells by timer what was
- * suppressed or dropped, until a line that tells it was written; log_lost tells what a sink that
- * takes lines again has missed.
+ * The scribe's own lines go straight into the outbox, which keeps room for them: log_suppressed
+ * tells by timer what a budget suppressed and what was dropped, until a line that tells it was
+ * written; log_lost tells what a sink that takes lines again has missed. A line that finds no room
+ * is tried again at the next turn.
  *
  * Private to the room. */
 #ifndef INTERLUDE_SIGNAL_SCRIBE_H
@@ -42,10 +43,20 @@ struct scribe {
     int next_writer; /* whose ring is read first: when the outbox is full, nobody is always last */
     enum sink_result sink_state;
     uint64_t report_due_ns;
+    bool report_owed; /* an interval is over, and its log_suppressed not yet looked after */
     /* What the last written line of its kind told; what the one told that is not written yet. */
     uint64_t told_suppressed[SITE_COUNT], told_dropped[SITE_COUNT], told_lost[LOSS_COUNT];
     uint64_t telling_suppressed[SITE_COUNT], telling_dropped[SITE_COUNT], telling_lost[LOSS_COUNT];
-    bool suppressed_underway, lost_underway;
+    bool suppressed_underway, lost_underway; /* it is in the outbox */
+
+    /* Below the level as of the last turn. What is suppressed while a site is, is its reader's wish
+     * and not told: `silent`, so many before it was hidden last, when there were
+     * `suppressed_shown`. */
+    bool hidden[SITE_COUNT];
+    uint64_t suppressed_shown[SITE_COUNT], silent[SITE_COUNT];
+
+    struct record reopened; /* the last reopening's line */
+    bool reopened_untold;   /* it found no room in the outbox yet */
 
     /* Now and then the scribe asks for a look at the accounts: takes one with watch_take, and sets
      * the bits of *turned. False: not now, because the lock that it needs is taken; the scribe

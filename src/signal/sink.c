@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,13 +12,31 @@
 
 enum { FILE_BATCH_BYTES = 64 * 1024 };
 
+/* Whether what the file holds before the place of the next write ends without a newline. Ours is a
+ * descriptor that cannot read, so the file is opened once more; where it may not be read, one empty
+ * line too many does less harm than two lines in one. */
+static bool file_mid_line(int fd, const struct stat *st)
+{
+    int flags = fcntl(fd, F_GETFL);
+    off_t end = flags >= 0 && flags & O_APPEND ? st->st_size : lseek(fd, 0, SEEK_CUR);
+    if (end <= 0) return false;
+    char path[32], last;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int reader = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    ssize_t n = reader < 0 ? -1 : pread(reader, &last, 1, end - 1);
+    if (reader >= 0) close(reader);
+    return n < 0 || (n == 1 && last != '\n');
+}
+
 void sink_use(struct sink *s, int fd)
 {
     *s = (struct sink){.fd = fd, .batch_max = PIPE_BUF};
     struct stat st;
     if (fstat(fd, &st) != 0) return;
     s->is_socket = S_ISSOCK(st.st_mode);
-    if (S_ISREG(st.st_mode)) s->batch_max = FILE_BATCH_BYTES;
+    if (!S_ISREG(st.st_mode)) return;
+    s->batch_max = FILE_BATCH_BYTES;
+    s->mid_line = file_mid_line(fd, &st);
 }
 
 /* O_NONBLOCK is for a FIFO, whose open would wait for a reader; the description is our own. */
@@ -36,11 +55,22 @@ static bool fifo_waits(const char *path)
     return waits;
 }
 
+/* Both lead to one FIFO or device, which holds what was written last, whoever opens it. */
+static bool same_stream(int a, int b)
+{
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && !S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
 static void path_use(struct sink *s, int fd)
 {
     char *path = s->path;
+    bool mid_line = s->mid_line && s->fd >= 0 && same_stream(s->fd, fd);
+    if (s->fd >= 0) close(s->fd);
     sink_use(s, fd);
     s->path = path;
+    s->mid_line |= mid_line;
 }
 
 enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *e)
@@ -74,11 +104,12 @@ bool sink_reopen(struct sink *s)
     if (!s->path) return true;
     int fd = path_open(s->path);
     if (fd < 0 && !fifo_waits(s->path)) return false;
-    if (s->fd >= 0) close(s->fd);
-    if (fd >= 0)
+    if (fd >= 0) {
         path_use(s, fd);
-    else
-        *s = (struct sink){.fd = -1, .path = s->path, .batch_max = PIPE_BUF};
+        return true;
+    }
+    if (s->fd >= 0) close(s->fd);
+    *s = (struct sink){.fd = -1, .path = s->path, .batch_max = PIPE_BUF};
     return true;
 }
 
@@ -108,8 +139,6 @@ static enum sink_result failed(int errno_value)
 
 enum sink_result sink_write(struct sink *s, const void *data, size_t n, size_t *done)
 {
-    enum sink_result ready = sink_ready(s);
-    if (ready != SINK_OK) return ready;
     if (n > s->batch_max) n = s->batch_max;
     ssize_t taken;
     do

@@ -24,24 +24,27 @@ struct sink {
     int fd;     /* -1: a FIFO that nobody has opened yet */
     char *path; /* NULL: inherited */
     bool is_socket;
+    bool mid_line;    /* it ends in the middle of a line: a newline belongs before the next */
     size_t batch_max; /* the most that one write may be */
 };
 
 /* ERR_SYSTEM if a file cannot be opened. */
 enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *e) MUST_CHECK;
-/* Writes to a descriptor that stays the caller's. */
+/* Writes to a descriptor that stays the caller's. What a file holds already, opened here or there,
+ * is looked at for mid_line. */
 void sink_use(struct sink *s, int fd);
 void sink_close(struct sink *s);
 
 /* Opens the path anew, as after a rotation; a FIFO that nobody reads is then waited for, as at the
- * start. False: it could not be, errno tells why, and what was open is kept. Inherited: true, and
- * nothing happens. */
+ * start. mid_line is kept where the path leads to the same FIFO or device. False: it could not be
+ * opened, errno tells why, and what was open is kept. Inherited: true, and nothing happens. */
 bool sink_reopen(struct sink *s);
 
-/* One attempt. *done: what was taken, with SINK_OK; at least 1. */
-enum sink_result sink_write(struct sink *s, const void *data, size_t n, size_t *done);
-
-/* Whether a write might be taken, as far as can be told without one. */
+/* Whether a write might be taken, as far as can be told without one. Opens a FIFO that somebody has
+ * begun to read. */
 enum sink_result sink_ready(struct sink *s);
+
+/* One attempt, after sink_ready said SINK_OK. *done: what was taken, with SINK_OK; at least 1. */
+enum sink_result sink_write(struct sink *s, const void *data, size_t n, size_t *done);
 
 #endif

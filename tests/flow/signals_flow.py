@@ -359,10 +359,25 @@ class Rest(unittest.TestCase):
                 self.skipTest("a sanitizer has a thread of its own")
             fire(server, 10)
             time.sleep(0.3)
-            begun, before = time.monotonic(), self.switches(server)
-            time.sleep(1.5)
-            woken = self.switches(server) - before
-            rate = woken / (time.monotonic() - begun)
+            self.sleeps(server)
+
+    def test_an_idle_server_sleeps_whose_reader_has_stopped(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        server = serve(self, stdout=writer)
+        os.close(writer)
+        if is_sanitized(server):
+            self.skipTest("a sanitizer has a thread of its own")
+        fire(server, 4000)  # more than pipe and outbox hold
+        time.sleep(0.3)
+        self.assertGreater(Told(server).queued(), 1000)
+        self.sleeps(server)
+
+    def sleeps(self, server):
+        begun, before = time.monotonic(), self.switches(server)
+        time.sleep(1.5)
+        woken = self.switches(server) - before
+        rate = woken / (time.monotonic() - begun)
         print("# %.1f wake-ups a second" % rate)
         self.assertLessEqual(rate, 20)
         self.assertGreater(rate, 5)  # or nothing was measured

@@ -219,17 +219,137 @@ static void after_a_cut_line_comes_a_newline(void **state)
     unlink(path);
 }
 
+/* What a file holds, how our line is then written into it. */
+static void a_file_that_ends_in_half_a_line_gets_a_newline(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *holds;
+        int flags;
+        const char *then;
+    } cases[] = {
+        {"", O_APPEND, "0........\n"},
+        {"whole\n", O_APPEND, "whole\n0........\n"},
+        {"half", O_APPEND, "half\n0........\n"},
+        {"half", 0, "0........\n"}, /* written over, from its start */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[] = "/tmp/signals-test-XXXXXX";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, cases[i].holds, strlen(cases[i].holds)), strlen(cases[i].holds));
+        close(fd);
+        fd = open(path, O_WRONLY | O_CLOEXEC | cases[i].flags);
+        sink_use(&box.sink, fd);
+        assert_true(add(0, 10));
+        assert_int_equal(outbox_flush(&box), SINK_OK);
+        char *text = file_text(path);
+        assert_string_equal(text, cases[i].then);
+        free(text);
+        close(fd);
+        unlink(path);
+    }
+}
+
+/* Opened by its path, as after a rotation that moved nothing. */
+static void the_same_file_opened_anew_still_ends_in_half_a_line(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/signals-test-XXXXXX";
+    close(mkstemp(path));
+    struct plan_log log = {.sink = LOG_FILE, .file = span_of(path)};
+    struct err e;
+    assert_int_equal(sink_open(&box.sink, &log, &e), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_true(add(i, 10));
+        assert_int_equal(outbox_flush(&box), SINK_OK);
+        FILE *other = fopen(path, "ae"); /* what a full disk leaves */
+        fputs("half", other);
+        fclose(other);
+        assert_true(outbox_reopen(&box));
+    }
+    assert_true(add(2, 10));
+    assert_int_equal(outbox_flush(&box), SINK_OK);
+    char *text = file_text(path);
+    assert_string_equal(text, "0........\nhalf\n1........\nhalf\n2........\n");
+    free(text);
+    sink_close(&box.sink);
+    unlink(path);
+}
+
+/* A pipe is what it was, whoever opens it: half a line in it is still there. Another is empty. */
+static void half_a_line_in_a_fifo_is_remembered(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/signals-test-XXXXXX", path[64], text[64] = "";
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/fifo", dir);
+    for (int same = 0; same < 2; same++) {
+        assert_int_equal(mkfifo(path, 0600), 0);
+        int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        struct plan_log log = {.sink = LOG_FILE, .file = span_of(path)};
+        struct err e;
+        assert_int_equal(sink_open(&box.sink, &log, &e), ERR_OK);
+        box.sink.mid_line = true; /* no pipe takes half a line, but another device does */
+        if (!same) {
+            close(reader);
+            unlink(path);
+            assert_int_equal(mkfifo(path, 0600), 0);
+            reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        }
+        assert_true(outbox_reopen(&box));
+        assert_true(add(0, 10));
+        assert_int_equal(outbox_flush(&box), SINK_OK);
+        ssize_t n = read(reader, text, sizeof text - 1);
+        text[n > 0 ? n : 0] = '\0';
+        assert_string_equal(text, same ? "\n0........\n" : "0........\n");
+        sink_close(&box.sink);
+        close(reader);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
 static void the_box_has_an_end(void **state)
 {
     (void)state;
-    int made = 0;
+    int made = 0, most = OUTBOX_LINES - OUTBOX_OWN_LINES;
     while (add(made, 12)) made++;
-    assert_int_equal(made, OUTBOX_LINES);
+    assert_int_equal(made, most);
     outbox_lose_all(&box, LOSS_SHUTDOWN);
-    assert_int_equal(box.lost[LOSS_SHUTDOWN], OUTBOX_LINES);
-    assert_int_equal(dropped(), OUTBOX_LINES);
+    assert_int_equal(box.lost[LOSS_SHUTDOWN], most);
+    assert_int_equal(dropped(), most);
     for (made = 0; add(made, LINE_BYTES_MAX);) made++;
-    assert_int_equal(made, OUTBOX_BYTES / LINE_BYTES_MAX);
+    assert_int_equal(made, OUTBOX_RECORD_BYTES / LINE_BYTES_MAX);
+}
+
+static int own_lines_added(void)
+{
+    int n = 0;
+    for (char *room; (room = outbox_own_room(&box)); n++) {
+        memset(room, '-', LINE_BYTES_MAX - 1);
+        room[LINE_BYTES_MAX - 1] = '\n';
+        outbox_add(&box, SITE_LOG_SUPPRESSED, LINE_BYTES_MAX);
+    }
+    return n;
+}
+
+/* Whatever records there are, in number or in bytes, and however the reader takes them out. */
+static void records_leave_room_for_the_scribes_own_lines(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {12, 300, LINE_BYTES_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (int made = 0, k = 0; k < 40; k++) {
+            while (add(made, sizes[i])) made++;
+            outbox_flush(&box);
+            drain();
+        }
+        for (int made = 0; add(made, sizes[i]);) made++;
+        assert_true(own_lines_added() >= OUTBOX_OWN_LINES);
+        assert_null(outbox_room(&box));
+        outbox_lose_all(&box, LOSS_SHUTDOWN);
+    }
 }
 
 int main(void)
@@ -251,7 +371,11 @@ int main(void)
         ON_PIPE(a_full_device_is_counted),
         ON_PIPE(a_closed_descriptor_is_a_sink_that_is_gone),
         ON_PIPE(after_a_cut_line_comes_a_newline),
+        ON_PIPE(a_file_that_ends_in_half_a_line_gets_a_newline),
+        ON_PIPE(the_same_file_opened_anew_still_ends_in_half_a_line),
+        ON_PIPE(half_a_line_in_a_fifo_is_remembered),
         ON_PIPE(the_box_has_an_end),
+        ON_PIPE(records_leave_room_for_the_scribes_own_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 
 static struct bench bench;
 
+enum { OUTBOX_OWN_LINES_AND_MORE = 7 };
+
 static int fresh(void **state)
 {
     (void)state;
@@ -173,6 +175,61 @@ static void below_the_level_is_suppressed_in_silence(void **state)
     free(text);
 }
 
+static void queue_wait(enum signal_site site)
+{
+    struct signal_account all[SITE_COUNT];
+    for (int i = 0; i < 400; i++) {
+        signals_account(bench.signals, all);
+        if (all[site].queued == 0) return;
+        sleep_ms(5);
+    }
+    fail_msg("%s: a record is queued for ever", signal_sites[site].name);
+}
+
+/* As a plan that is loaded does it; in force from the scribe's next turn on. */
+static void level_set(enum plan_log_level level)
+{
+    struct plan *plan = plan_of("v1");
+    plan->log = bench.log;
+    plan->log.level = level;
+    struct signal_cells *cells = signals_adopt(bench.signals, plan);
+    signals_release(bench.signals, cells);
+    plan_free(plan);
+    uint64_t turned_ns = signals_scribe_turned_ns(bench.signals);
+    for (int turns = 0; turns < 2; sleep_ms(5)) { /* the first may have begun before */
+        if (signals_scribe_turned_ns(bench.signals) == turned_ns) continue;
+        turned_ns = signals_scribe_turned_ns(bench.signals);
+        turns++;
+    }
+}
+
+/* A level that is lowered later makes no budget of it; and one that is raised before the report
+ * takes nothing out of it. */
+static void what_the_level_hid_is_never_told(void **state)
+{
+    (void)state;
+    budget(SITE_SERVER_STOPPED, 1e-6, 5);
+    bench_open(&bench, 1, 300);
+    fire(0, 12);
+    queue_wait(SITE_SERVER_STOPPED); /* what waits in the ring is the level's */
+    level_set(LOG_WARNING);
+    fire(0, 30);
+    level_set(LOG_INFO);
+    fire(0, 1);
+    level_set(LOG_ERROR);
+    fire(0, 50);
+    file_wait(bench.path, "\"event\":\"log_suppressed\"", 1);
+    level_set(LOG_INFO);
+    sleep_ms(650);
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 93, 5, 0, 88, 0, 0);
+    char *text = file_text(bench.path);
+    int told = 0;
+    static const char head[] = "\"suppressed\":{\"server_stopped\":";
+    for (char *at = text; (at = strstr(at, head)); told += atoi(at)) at += sizeof head - 1;
+    free(text);
+    assert_int_equal(told, 12 - 5 + 1);
+}
+
 static void a_plan_brings_its_level_and_budgets(void **state)
 {
     (void)state;
@@ -298,13 +355,75 @@ static void a_stopped_reader_does_not_delay_the_end(void **state)
     assert_true(signals_scribe_turned_ns(bench.signals) > turned_ns); /* it is not stuck */
     signals_account(bench.signals, all);
     uint64_t queued = a->queued, written = a->outcomes[OUTCOME_WRITTEN];
-    assert_int_equal(signals_close(bench.signals, in_ms(50)), queued);
+    assert_int_equal(signals_close(bench.signals, in_ms(50)), queued + 1); /* log_suppressed */
     bench.signals = NULL;
     char text[1 << 17];
     ssize_t n = read(fd, text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
     assert_int_equal(count_of(text, "server_stopped"), written); /* every line whole */
     close(fd);
+}
+
+/* It takes less than comes, and always something: the outbox is never empty. */
+static void a_slow_reader_is_told_what_it_misses(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    int fd = fifo_open();
+    fcntl(fd, F_SETPIPE_SZ, 4096);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    bench_open(&bench, 1, 100);
+    static char text[1 << 22];
+    size_t len = 0;
+    int told = 0;
+    for (int i = 0; i < 2000 && told < 3; i++) {
+        fire(0, 200);
+        ssize_t n = len + 4096 < sizeof text ? read(fd, text + len, 4096) : 0;
+        len += n > 0 ? (size_t)n : 0;
+        text[len] = '\0';
+        told = count_of(text, "\"event\":\"log_suppressed\"");
+        sleep_ms(5);
+    }
+    assert_int_equal(told, 3);
+    struct signal_account all[SITE_COUNT];
+    signals_account(bench.signals, all);
+    assert_true(all[SITE_SERVER_STOPPED].queued > 100); /* it never caught up */
+    close(fd);
+}
+
+/* As it is done when a disk is full of logs, while whoever takes them away stands still. */
+static void a_reopening_waits_for_room(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(bench.path, 0600), 0);
+    int fd = fifo_open();
+    bench_open(&bench, 1, 0);
+    for (int i = 0; i < 20; i++) {
+        fire(0, 500);
+        sleep_ms(20);
+    }
+    for (int i = 0; i < OUTBOX_OWN_LINES_AND_MORE; i++) {
+        signals_reopen(bench.signals);
+        sleep_ms(30);
+    }
+    char kept[128];
+    snprintf(kept, sizeof kept, "%s.1", bench.path);
+    assert_int_equal(rename(bench.path, kept), 0);
+    assert_int_equal(mkdir(bench.path, 0700), 0);
+    signals_reopen(bench.signals);
+    struct signal_account all[SITE_COUNT], *a = &all[SITE_LOG_REOPENED];
+    for (int i = 0; i < 400; i++) {
+        signals_account(bench.signals, all);
+        if (a->fired == OUTBOX_OWN_LINES_AND_MORE + 1) break;
+        sleep_ms(5);
+    }
+    assert_int_equal(a->fired, OUTBOX_OWN_LINES_AND_MORE + 1);
+    assert_true(a->queued > 0);
+    assert_int_equal(a->fired, a->queued + a->outcomes[OUTCOME_DROPPED]);
+    free(fifo_read(fd, "the old file is kept"));
+    close(fd);
+    rmdir(bench.path);
+    rename(kept, bench.path);
 }
 
 /* A terminal that nobody reads says that it takes something and then blocks for the rest. In a
@@ -481,11 +600,14 @@ int main(void)
         TEST(an_unlimited_rate_lets_everything_through),
         TEST(a_rate_of_nothing_lets_nothing_through),
         TEST(below_the_level_is_suppressed_in_silence),
+        TEST(what_the_level_hid_is_never_told),
         TEST(a_plan_brings_its_level_and_budgets),
         TEST(a_fifo_is_waited_for),
         TEST(a_reader_that_comes_back_is_told_what_it_missed),
         TEST(a_full_disk_is_told_once_there_is_space),
         TEST(a_stopped_reader_does_not_delay_the_end),
+        TEST(a_slow_reader_is_told_what_it_misses),
+        TEST(a_reopening_waits_for_room),
         TEST(a_blocked_write_does_not_delay_the_end),
         TEST(a_file_is_opened_anew),
         TEST(a_file_that_became_a_fifo_is_waited_for),
