@@ -65,9 +65,6 @@ static enum err_code site_find(struct span name, enum signal_site *site, struct 
 /* ---- what is made up ---------------------------------------------------------------------------
  */
 
-/* Sessions that a gate may let through where it stops another. */
-enum session { SESSION_NONE, SESSION_FREE, SESSION_PLAIN, SESSION_COUNT };
-
 static bool name_taken(const struct plan *plan, struct span name)
 {
     for (int i = 0; i < plan->actions.count; i++)
@@ -85,40 +82,60 @@ static struct span name_free(const struct plan *plan, char memory[16])
     }
 }
 
-static void put_attribute(struct buf *b, const struct attribute *attribute, enum session session)
+static void put_value(struct buf *b, enum attribute_type type, union attribute_value value)
 {
-    json_write_key(b, attribute->name);
-    switch (attribute->type) {
+    switch (type) {
     case ATTRIBUTE_BOOL:
-        buf_lit(b, "false");
+        buf_span(b, value.b ? SPAN("true") : SPAN("false"));
         break;
     case ATTRIBUTE_INT:
+        buf_i64(b, value.i);
+        break;
     case ATTRIBUTE_DOUBLE:
-        buf_lit(b, "3600");
+        json_write_double(b, value.d);
         break;
     case ATTRIBUTE_STRING:
-        json_write_string(b, session == SESSION_FREE ? SPAN("free") : SPAN("drill"));
+        json_write_string(b, value.s);
         break;
     }
 }
 
-static void put_session(struct buf *b, const struct plan *plan, enum signal_site site,
-                        enum session session)
+/* What gets past the gate; for an invalid session, everything else with what is no value. */
+static void put_session(struct buf *b, const struct plan *plan, const struct attributes *passing,
+                        bool invalid)
 {
-    if (session == SESSION_NONE && site != SITE_SESSION_INVALID) return;
     json_write_key(b, SPAN("session"));
     buf_char(b, '{');
-    for (uint32_t i = 0; i < plan->schema.count; i++) {
-        const struct attribute *attribute = &plan->schema.attributes[i];
-        if (attribute->source == ATTRIBUTE_CONTEXT) continue;
-        if (site == SITE_SESSION_INVALID) {
-            json_write_key(b, attribute->name);
+    for (uint32_t slot = 0; slot < plan->schema.count; slot++) {
+        const struct attribute *attribute = &plan->schema.attributes[slot];
+        bool known = attribute_known(passing, (int)slot);
+        if (attribute->source == ATTRIBUTE_CONTEXT || (!known && !invalid)) continue;
+        json_write_key(b, attribute->name);
+        if (known)
+            put_value(b, attribute->type, passing->values[slot]);
+        else
             buf_lit(b, "[]");
-        } else {
-            put_attribute(b, attribute, session);
-        }
     }
     buf_char(b, '}');
+}
+
+/* The next time that has the hour and the weekday which get past the gate. */
+static void put_time(struct buf *b, const struct plan *plan, const struct attributes *passing,
+                     int64_t wall_us)
+{
+    bool hour = attribute_known(passing, ATTRIBUTE_SLOT_HOUR);
+    bool weekday = attribute_known(passing, ATTRIBUTE_SLOT_WEEKDAY);
+    if (!hour && !weekday) return;
+    const int64_t hour_s = 3600, day_s = 24 * hour_s;
+    int64_t local_s = wall_us / 1000000 + plan->timezone_offset_s;
+    int64_t day = local_s / day_s, at_hour = local_s % day_s / hour_s;
+    if (hour) at_hour = passing->values[ATTRIBUTE_SLOT_HOUR].i;
+    /* 1970-01-01 was a Thursday. */
+    if (weekday) day += (passing->values[ATTRIBUTE_SLOT_WEEKDAY].i - (day + 4) % 7 + 7) % 7;
+    json_write_key(b, SPAN("time"));
+    buf_char(b, '"');
+    request_time_write(b, (day * day_s + at_hour * hour_s - plan->timezone_offset_s) * 1000000);
+    buf_char(b, '"');
 }
 
 static void put_posteriors(struct buf *b, const struct plan *plan, const struct policy *policy,
@@ -144,22 +161,39 @@ static void put_posteriors(struct buf *b, const struct plan *plan, const struct 
     buf_char(b, '}');
 }
 
-/* False: the variant cannot have that fault, or it does not fit. */
-static bool body_make(struct drill *d, enum signal_site site, int variant, enum session session,
-                      struct span *body)
+static bool about_posteriors(enum signal_site site)
+{
+    return site <= SITE_POSTERIORS_INVALID;
+}
+
+/* Policies with that fault: what they read, and may find too old. */
+static bool policy_can_fire(const struct policy *policy, enum signal_site site)
+{
+    return !about_posteriors(site) ||
+           (policy_reads_posteriors(policy) &&
+            (site != SITE_POSTERIORS_STALE || policy->max_posterior_age_us > 0));
+}
+
+/* False: it does not fit. */
+static bool body_make(struct drill *d, enum signal_site site, int variant, struct span *body)
 {
     const struct plan *plan = d->request.plan;
     const struct policy *policy = plan->variants[variant].policy;
-    bool posteriors = site <= SITE_POSTERIORS_INVALID;
-    if (posteriors && !policy_reads_posteriors(policy)) return false;
+    const struct attributes *passing = &d->passing;
     struct buf b = buf_of(d->body, sizeof d->body);
     char memory[16];
     buf_char(&b, '{');
     json_write_key(&b, SPAN("variant"));
     json_write_string(&b, site == SITE_UNKNOWN_VARIANT ? name_free(plan, memory)
                                                        : plan->variants[variant].name);
-    put_session(&b, plan, site, session);
-    if (posteriors && site != SITE_POSTERIORS_ABSENT) put_posteriors(&b, plan, policy, site);
+    put_time(&b, plan, passing, d->request.wall_us);
+    if (attribute_known(passing, ATTRIBUTE_SLOT_SEGMENT_ID)) {
+        json_write_key(&b, SPAN("segment_id"));
+        json_write_string(&b, passing->values[ATTRIBUTE_SLOT_SEGMENT_ID].s);
+    }
+    put_session(&b, plan, passing, site == SITE_SESSION_INVALID);
+    if (about_posteriors(site) && site != SITE_POSTERIORS_ABSENT)
+        put_posteriors(&b, plan, policy, site);
     if (site == SITE_POSTERIORS_STALE) {
         json_write_key(&b, SPAN("posteriors_as_of"));
         buf_lit(&b, "\"1970-01-01T00:00:00Z\"");
@@ -195,6 +229,31 @@ static bool has_line(const struct decision *decision, enum signal_site site)
     }
 }
 
+/* The attributes of a session that anybody reads. */
+static uint64_t session_read(const struct plan *plan)
+{
+    uint64_t read = plan->gate_read, context = 0;
+    for (uint32_t slot = 0; slot < plan->schema.count; slot++)
+        if (plan->schema.attributes[slot].source == ATTRIBUTE_CONTEXT)
+            context |= (uint64_t)1 << slot;
+    if (!drill_gate_shut(plan)) {
+        read |= plan->guardrails_read;
+        for (int i = 0; i < plan->variant_count; i++)
+            read |= plan->variants[i].policy->attributes_read;
+    }
+    return read & ~context;
+}
+
+/* False only where it is certain: what the plan lets fire and no drill fires is not proved. */
+static bool plan_can_fire(const struct plan *plan, enum signal_site site)
+{
+    if (site == SITE_UNKNOWN_VARIANT) return true;
+    if (site == SITE_SESSION_INVALID) return session_read(plan) != 0;
+    for (int i = 0; i < plan->variant_count; i++)
+        if (policy_can_fire(plan->variants[i].policy, site)) return !drill_gate_shut(plan);
+    return false;
+}
+
 static bool request_can_fire(enum signal_site site)
 {
     return site <= SITE_UNKNOWN_VARIANT;
@@ -220,13 +279,27 @@ static struct span body_serve(struct drill *d, struct span body)
     return (struct span){end + 4, out.len - (size_t)(end + 4 - out.data)};
 }
 
+static bool variant_fires(struct drill *d, enum signal_site site, int variant, struct span *body)
+{
+    return body_make(d, site, variant, body) && body_fires(d, site, *body);
+}
+
+/* A session of which nothing is known first: it is the simplest one, and if all of it is to be
+ * invalid, what the gate reads is too. */
 static bool request_find(struct drill *d, enum signal_site site, struct span *body)
 {
-    for (int session = 0; session < SESSION_COUNT; session++)
-        for (int variant = 0; variant < d->request.plan->variant_count; variant++)
-            if (body_make(d, site, variant, (enum session)session, body) &&
-                body_fires(d, site, *body))
-                return true;
+    const struct plan *plan = d->request.plan;
+    drill_gate_init(&d->gate, plan);
+    for (int variant = 0; variant < plan->variant_count; variant++) {
+        if (!policy_can_fire(plan->variants[variant].policy, site)) continue;
+        d->passing.known = 0;
+        if (variant_fires(d, site, variant, body)) return true;
+        struct request *request = &d->request.request;
+        if (!drill_gate_open(&d->gate, variant, DRILL_GATE_TRIES / plan->variant_count, request))
+            continue;
+        d->passing = request->attributes;
+        if (variant_fires(d, site, variant, body)) return true;
+    }
     return false;
 }
 
@@ -244,11 +317,19 @@ enum err_code drill_run(struct drill *d, struct span asked, struct drill_outcome
         return pointer_at_signal(e);
     }
 
+    if (!plan_can_fire(d->request.plan, site)) {
+        err_set(e, ERR_CANNOT_FIRE,
+                "no request can fire `%s` under this plan: nothing reads what it is about, or "
+                "`ad_free` stops all",
+                signal_sites[site].name);
+        return pointer_at_signal(e);
+    }
+
     struct span body;
     if (!request_find(d, site, &body)) {
         err_set(e, ERR_NOT_FIRED,
-                "no request that was made up fires `%s` under this plan: "
-                "nothing reads what it is about, or a gate stops all of them",
+                "no request that was made up fires `%s` under this plan, though one might: "
+                "`ad_free` lets none of them through",
                 signal_sites[site].name);
         return pointer_at_signal(e);
     }

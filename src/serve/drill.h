@@ -15,6 +15,7 @@
 #define INTERLUDE_SERVE_DRILL_H
 
 #include "decide/reply.h"
+#include "serve/drill_gate.h"
 #include "serve/request_serve.h"
 
 enum { DRILL_BODY_BYTES_MAX = 32 * 1024 };
@@ -22,6 +23,8 @@ enum { DRILL_BODY_BYTES_MAX = 32 * 1024 };
 struct drill {
     /* plan, cells, writer and wall_us are set by the caller before each run. */
     struct request_context request;
+    struct drill_gate gate;
+    struct attributes passing; /* the session of the body that is made */
     char body[DRILL_BODY_BYTES_MAX];
     char answer[REPLY_EXPLAIN_BYTES_MAX + 1024];
     char scratch[REQUEST_BYTES_MAX];
@@ -35,8 +38,8 @@ struct drill_outcome {
 void drill_init(struct drill *d);
 
 /* `asked`: {"signal": NAME}, at most REQUEST_BYTES_MAX bytes. ERR_JSON_*, ERR_FIELD_TYPE;
- * ERR_FIELD_RANGE: there is no such signal; ERR_CANNOT_FIRE: no request can fire it; ERR_NOT_FIRED:
- * none that could be made up does under this plan. */
+ * ERR_FIELD_RANGE: there is no such signal; ERR_CANNOT_FIRE: no request can fire it, under this
+ * plan or any; ERR_NOT_FIRED: one might, and none that could be made up does. */
 enum err_code drill_run(struct drill *d, struct span asked, struct drill_outcome *out,
                         struct err *e) MUST_CHECK;
 

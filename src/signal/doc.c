@@ -146,7 +146,9 @@ void signals_doc_print(struct buf *b)
         "serves it. What then fires counts in\n`interlude_signal_*` and `interlude_log_*` only, "
         "and its line has `\"drill\": true`. `build/interlude-lab signals\n--drill URL` does it "
         "for "
-        "every site that a request can fire.\n");
+        "every site that a request can fire,\nand exits with 1 where a line was not written, or "
+        "where a request might fire a site and none that was made up\ndid. What became of drills "
+        "is counted apart: `drills` in `GET /v1/signals`.\n");
     put(b,
         "\n## Metrics\n\n"
         "`GET /metrics` on the operations port, in the Prometheus text format, or in OpenMetrics "

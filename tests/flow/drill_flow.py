@@ -23,6 +23,12 @@ def lab(*args):
     return lab_run("signals", *args)
 
 
+def gated(condition):
+    text = plan_text().replace("guardrails: {", "guardrails: {ad_free: \"%s\", " % condition)
+    assert condition in text
+    return text
+
+
 class Drill(unittest.TestCase):
     REQUESTS = ["posteriors_partial", "posteriors_stale", "posteriors_absent",
                 "posteriors_unknown_action", "posteriors_invalid", "session_invalid",
@@ -139,6 +145,30 @@ class Drill(unittest.TestCase):
                                                             "outranked", "queued")), name)
         self.assertEqual(drills()["unknown_variant"]["fired"],
                          before["unknown_variant"]["fired"] + 1)
+
+    def test_a_gate_that_lets_some_through(self):
+        """What one request in a thousand gets past, a drill gets past too."""
+        for gate in ("tier != 'gold'", "has(tier) && tier != 'gold'",
+                     "hour != 4 || segment_id != 'core' || tenure_days < 700"):
+            with self.subTest(gate), Server(gated(gate)) as server:
+                run = lab("--drill", "http://%s:%d" % server.operations)
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+                for name in self.REQUESTS:
+                    self.assertIn(name + ": written\n", run.stdout)
+
+    def test_what_is_not_proved_is_no_success(self):
+        """A gate that might let somebody through, for all that the drill can tell, and does not."""
+        with Server(gated("tier == 'a' || tier != 'a'")) as server:
+            run = lab("--drill", "http://%s:%d" % server.operations)
+            answer = post(server.operations, "/v1/drill", {"signal": "posteriors_absent"})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("posteriors_absent: not drilled: no request that was made up", run.stdout)
+        self.assertIn("unknown_variant: written\n", run.stdout)
+        self.assertEqual((answer.status, answer.code), (422, "not_fired"))
+        with Server(gated("true")) as server:  # no request can fire it: there is nothing to prove
+            run = lab("--drill", "http://%s:%d" % server.operations)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("posteriors_absent: not drilled: no request can fire", run.stdout)
 
     def test_a_line_that_is_not_written_is_told(self):
         with Server(plan_text("%s, sites: {unknown_variant: {rate: 0}}" % UNLIMITED)) as server:
