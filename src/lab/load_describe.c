@@ -30,11 +30,25 @@ static enum err_code target_describe(const struct load_target *admin, struct cap
     return ERR_OK;
 }
 
+/* A capture that is too long to be read should not be begun. */
+static enum err_code intervals_check(const struct load_options *o, struct err *e)
+{
+    uint64_t duration_ns = o->shape.duration_ns;
+    uint64_t intervals = duration_ns / o->interval_ns + (duration_ns % o->interval_ns != 0);
+    if (intervals <= CAPTURE_INTERVALS_MAX / o->target_count) return ERR_OK;
+    return err_set(e, ERR_USAGE,
+                   "a capture holds at most %d intervals of all targets: this makes %llu of each; "
+                   "take a longer --interval or a shorter --duration",
+                   CAPTURE_INTERVALS_MAX, (unsigned long long)intervals);
+}
+
 enum err_code load_describe(const struct load_options *o, const char *bodies,
                             const struct load_target *admins, uint32_t admin_count,
                             struct capture_header *out, struct err *e)
 {
     const struct load_shape *s = &o->shape;
+    enum err_code code = intervals_check(o, e);
+    if (code) return code;
     bool flat = s->curve == LOAD_FLAT;
     struct capture_header h = {
         .rate = flat ? s->rate : 0,
@@ -56,8 +70,7 @@ enum err_code load_describe(const struct load_options *o, const char *bodies,
     machine_read(&h.machine);
     for (uint32_t t = 0; t < o->target_count; t++) {
         snprintf(h.target[t].url, sizeof h.target[t].url, "%s", o->targets[t].url);
-        enum err_code code =
-            t < admin_count ? target_describe(&admins[t], &h.target[t], e) : ERR_OK;
+        code = t < admin_count ? target_describe(&admins[t], &h.target[t], e) : ERR_OK;
         if (code) return code;
     }
     *out = h;

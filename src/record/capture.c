@@ -43,6 +43,7 @@ static int64_t known_add(int64_t a, int64_t b)
 
 void capture_interval_add(struct capture_interval *into, const struct capture_interval *from)
 {
+    INVARIANT(into->target == from->target);
     hull_add(into, from);
     into->active_us += from->active_us;
     into->due += from->due;
@@ -70,6 +71,21 @@ void capture_total(const struct capture *c, uint32_t target, struct capture_inte
     capture_interval_init(out, target);
     for (size_t i = 0; i < c->count; i++)
         if (c->intervals[i].target == target) capture_interval_add(out, &c->intervals[i]);
+}
+
+void capture_total_all(const struct capture *c, struct capture_interval *out)
+{
+    bool turns = strcmp(c->header.spread, "alternate") == 0;
+    capture_interval_init(out, 0);
+    for (size_t i = 0; i < c->count; i++) {
+        struct capture_interval one = c->intervals[i];
+        if (one.target != 0) {
+            one.steal_us = one.throttled_us = 0;
+            if (!turns) one.active_us = 0;
+        }
+        one.target = 0;
+        capture_interval_add(out, &one);
+    }
 }
 
 /* ---- files --------------------------------------------------------------------------------------

@@ -5,6 +5,10 @@
  * A percentile cannot be averaged; a histogram can be added. So nothing here stores a percentile:
  * whoever reads the file works it out, over whichever intervals the question is about.
  *
+ * Lines of one target add up one after the other (capture_interval_add). Lines of several targets
+ * tell of the same time and the same machine, so those must not be counted once a target:
+ * capture_total_all.
+ *
  * Threads: values, no state. Ownership: headers and intervals hold no pointers; a struct capture
  * owns its intervals until capture_done. The functions on text allocate nothing. */
 #ifndef INTERLUDE_RECORD_CAPTURE_H
@@ -64,7 +68,7 @@ struct capture_interval {
     int64_t start_us; /* since 1970, UTC */
     uint64_t
         length_us; /* to the end; of intervals added up: from the first start to the last end */
-    uint64_t active_us; /* in which requests to this target were due; adds up */
+    uint64_t active_us; /* in which requests to this target were due */
 
     uint64_t due, sent;
     uint64_t errors[CAPTURE_STAGE_COUNT];
@@ -82,8 +86,8 @@ struct capture_interval {
 
 void capture_interval_init(struct capture_interval *i, uint32_t target);
 
-/* Adds all of `from` to `into`, whatever their targets. Exact: the result is what one interval over
- * both would have been. Unknown disturbance stays unknown. */
+/* Adds another interval of the same target. Exact: the result is what one interval over both would
+ * have been. Unknown disturbance stays unknown. */
 void capture_interval_add(struct capture_interval *into, const struct capture_interval *from);
 
 /* Requests that were due and got no 2xx answer. */
@@ -93,9 +97,11 @@ uint64_t capture_interval_failed(const struct capture_interval *i);
 void capture_write_header(struct buf *b, const struct capture_header *h);
 void capture_write_interval(struct buf *b, const struct capture_interval *i);
 
-/* Read what those wrote, without the line's end. Unknown members are skipped, missing counts are 0.
+/* Read what those wrote, without the line's end. Unknown members are skipped; what every
+ * capture has must be there, and a histogram must agree with itself.
  * ERR_JSON_*: no such line (`e` has the offset); ERR_FIELD_TYPE, ERR_FIELD_RANGE: a member is
- * wrong; ERR_UNSUPPORTED: another format, or another division into buckets. `line` has at most
+ * wrong or missing; ERR_UNSUPPORTED: another format, another division into buckets, or a header
+ * where an interval should be. `line` has at most
  * CAPTURE_LINE_BYTES_MAX bytes, else ERR_LIMIT. */
 enum err_code capture_read_header(struct span line, struct capture_header *out,
                                   struct err *e) MUST_CHECK;
@@ -112,6 +118,11 @@ struct capture {
  * Errors are those above with `line`, and ERR_SYSTEM. */
 enum err_code capture_open(const char *path, struct capture *out, struct err *e) MUST_CHECK;
 void capture_done(struct capture *c);
+
+/* All intervals of all targets as one, as if they had been one target (out->target is 0). What is
+ * the machine's is taken once an interval. So is active_us, unless targets took turns, each of
+ * which was active in its own. */
+void capture_total_all(const struct capture *c, struct capture_interval *out);
 
 /* All intervals of one target, added up. */
 void capture_total(const struct capture *c, uint32_t target, struct capture_interval *out);

@@ -16,11 +16,17 @@ struct member {
     const char *name;
     enum member_type type;
     size_t offset, size;
+    const char *missing; /* what is said if it is; NULL: it may be, and is 0 then */
 };
 
-#define MEMBER(of, name, field, type)                                           \
-    {                                                                           \
-        name, type, offsetof(struct of, field), sizeof(((struct of *)0)->field) \
+#define MEMBER_OR_0(of, name, field, type)                                            \
+    {                                                                                 \
+        name, type, offsetof(struct of, field), sizeof(((struct of *)0)->field), NULL \
+    }
+#define MEMBER(of, name, field, type)                                            \
+    {                                                                            \
+        name, type, offsetof(struct of, field), sizeof(((struct of *)0)->field), \
+            "this member is missing: " name                                      \
     }
 
 static const struct member header_members[] = {
@@ -41,10 +47,10 @@ static const struct member header_members[] = {
 };
 
 static const struct member machine_members[] = {
-    MEMBER(machine, "cpu_model", cpu_model, TEXT),
-    MEMBER(machine, "kernel", kernel, TEXT),
-    MEMBER(machine, "clock_source", clock_source, TEXT),
-    MEMBER(machine, "cores", cores, INT),
+    MEMBER_OR_0(machine, "cpu_model", cpu_model, TEXT),
+    MEMBER_OR_0(machine, "kernel", kernel, TEXT),
+    MEMBER_OR_0(machine, "clock_source", clock_source, TEXT),
+    MEMBER_OR_0(machine, "cores", cores, INT),
     {0},
 };
 
@@ -66,7 +72,7 @@ static const struct member interval_members[] = {
     MEMBER(capture_interval, "sent", sent, U64),
     MEMBER(capture_interval, "late", late, U64),
     MEMBER(capture_interval, "late_free", late_free, U64),
-    MEMBER(capture_interval, "taken_late", taken_late, U64),
+    MEMBER_OR_0(capture_interval, "taken_late", taken_late, U64),
     MEMBER(capture_interval, "queued", queued, U64),
     MEMBER(capture_interval, "unsent", unsent, U64),
     MEMBER(capture_interval, "steal_us", steal_us, KNOWN),
@@ -270,24 +276,37 @@ static void read_value(struct json_reader *r, const struct member *m, char *at)
     }
 }
 
-/* Reads the value of `key` if it is in the table. */
+/* Reads the value of `key` if it is in the table, and notes in `seen` that it was there. */
 static bool read_member(struct json_reader *r, const struct member *members, struct span key,
-                        void *of)
+                        void *of, uint64_t *seen)
 {
     for (const struct member *m = members; m->name; m++) {
         if (!span_is(key, m->name)) continue;
+        uint64_t bit = 1ull << (m - members);
+        if (*seen & bit) json_fail(r, ERR_JSON_DUPLICATE_KEY, "a member stands twice");
+        *seen |= bit;
         read_value(r, m, (char *)of + m->offset);
         return true;
     }
     return false;
 }
 
+/* Half a line would be read as one on which nothing happened. */
+static void check_members(struct json_reader *r, const struct member *members, uint64_t seen)
+{
+    for (const struct member *m = members; m->name && !r->error; m++)
+        if (m->missing && !(seen & 1ull << (m - members)))
+            json_fail(r, ERR_FIELD_RANGE, m->missing);
+}
+
 static void read_object(struct json_reader *r, const struct member *members, void *of)
 {
     struct span key;
+    uint64_t seen = 0;
     if (!json_object_begin(r)) return;
     while (json_object_next(r, &key))
-        if (!read_member(r, members, key, of)) json_skip(r);
+        if (!read_member(r, members, key, of, &seen)) json_skip(r);
+    check_members(r, members, seen);
 }
 
 static void read_targets(struct json_reader *r, struct capture_header *h)
@@ -307,17 +326,20 @@ static void read_bucket(struct json_reader *r, struct hist *h)
     uint64_t bucket, n;
     if (!json_array_begin(r)) return;
     if (json_array_next(r) && read_u64(r, HIST_BUCKETS - 1, &bucket) && json_array_next(r) &&
-        read_u64(r, INT64_MAX, &n))
-        h->buckets[bucket] += n;
+        read_u64(r, INT64_MAX, &n)) {
+        if (h->buckets[bucket]) json_fail(r, ERR_FIELD_RANGE, "a bucket is listed twice");
+        h->buckets[bucket] = n;
+    }
     if (json_array_next(r)) json_fail(r, ERR_FIELD_TYPE, "a bucket is a pair of numbers");
 }
 
 static void read_latency(struct json_reader *r, struct hist *h)
 {
     struct span key;
+    uint64_t seen = 0;
     if (!json_object_begin(r)) return;
     while (json_object_next(r, &key)) {
-        if (read_member(r, latency_members, key, h)) continue;
+        if (read_member(r, latency_members, key, h, &seen)) continue;
         if (!span_is(key, "buckets")) {
             json_skip(r);
             continue;
@@ -325,14 +347,52 @@ static void read_latency(struct json_reader *r, struct hist *h)
         if (!json_array_begin(r)) return;
         while (json_array_next(r)) read_bucket(r, h);
     }
+    check_members(r, latency_members, seen);
 }
 
-/* A count that is not that of the buckets would make percentiles of nothing. */
-static void check_latency(struct json_reader *r, struct hist *h)
+static bool buckets_add_up(const struct hist *h)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < HIST_BUCKETS; i++) sum += h->buckets[i];
-    if (sum != h->count) json_fail(r, ERR_FIELD_RANGE, "the buckets do not add up to the count");
+    for (size_t i = 0; i < HIST_BUCKETS; i++)
+        if (__builtin_add_overflow(sum, h->buckets[i], &sum)) return false;
+    return sum == h->count;
+}
+
+/* The smallest and the largest value lie in the first and the last bucket that is not empty. */
+static bool bounds_fit(const struct hist *h)
+{
+    if (!h->count) return h->min == 0 && h->max == 0;
+    size_t first = 0, last = HIST_BUCKETS - 1;
+    while (!h->buckets[first]) first++;
+    while (!h->buckets[last]) last--;
+    return h->min <= h->max && hist_bucket(h->min) == first && hist_bucket(h->max) == last;
+}
+
+static bool sum_fits(const struct hist *h)
+{
+    unsigned __int128 least = (unsigned __int128)h->min * h->count;
+    unsigned __int128 most = (unsigned __int128)h->max * h->count;
+    return h->sum >= least && h->sum <= most;
+}
+
+static bool over_fits(const struct hist *h)
+{
+    return h->over <= h->buckets[hist_bucket(HIST_MAX_NS)] &&
+           (h->over > 0) == (h->max >= HIST_MAX_NS);
+}
+
+/* What the parts of a histogram do not agree on would make percentiles of nothing. */
+static void check_latency(struct json_reader *r, struct hist *h)
+{
+    if (r->error) return;
+    if (!buckets_add_up(h))
+        json_fail(r, ERR_FIELD_RANGE, "the buckets do not add up to the count");
+    else if (!bounds_fit(h))
+        json_fail(r, ERR_FIELD_RANGE, "min_ns and max_ns are not in the outermost buckets");
+    else if (!sum_fits(h))
+        json_fail(r, ERR_FIELD_RANGE, "sum_ns is not that of such values");
+    else if (!over_fits(h))
+        json_fail(r, ERR_FIELD_RANGE, "over is not that of such buckets");
     if (!h->count) h->min = UINT64_MAX;
 }
 
@@ -361,11 +421,11 @@ enum err_code capture_read_header(struct span line, struct capture_header *out, 
     enum err_code code = line_begin(&r, line, scratch, e);
     if (code) return code;
     struct capture_header h = {0};
-    uint64_t version = 0, sub_bits = 0;
+    uint64_t version = 0, sub_bits = 0, seen = 0;
     struct span key;
     json_object_begin(&r);
     while (json_object_next(&r, &key)) {
-        if (read_member(&r, header_members, key, &h)) continue;
+        if (read_member(&r, header_members, key, &h, &seen)) continue;
         if (span_is(key, "format"))
             read_text(&r, format, sizeof format);
         else if (span_is(key, "format_version"))
@@ -385,6 +445,10 @@ enum err_code capture_read_header(struct span line, struct capture_header *out, 
         return err_set(e, ERR_UNSUPPORTED, "not a capture of version %d", FORMAT_VERSION);
     if (sub_bits != HIST_SUB_BITS)
         return err_set(e, ERR_UNSUPPORTED, "its histograms are divided otherwise");
+    check_members(&r, header_members, seen);
+    if (!r.error && h.targets == 0) json_fail(&r, ERR_FIELD_RANGE, "there are no targets");
+    code = read_end(&r, e);
+    if (code) return code;
     *out = h;
     return ERR_OK;
 }
@@ -397,16 +461,29 @@ enum err_code capture_read_interval(struct span line, struct capture_interval *o
     if (code) return code;
     struct capture_interval i = {0};
     struct span key;
+    uint64_t seen = 0;
+    bool errors = false, latency = false;
     json_object_begin(&r);
     while (json_object_next(&r, &key)) {
-        if (read_member(&r, interval_members, key, &i)) continue;
-        if (span_is(key, "errors"))
+        if (read_member(&r, interval_members, key, &i, &seen)) continue;
+        if (span_is(key, "errors") && !errors) {
+            errors = true;
             read_object(&r, error_members, &i);
-        else if (span_is(key, "latency"))
+        } else if (span_is(key, "latency") && !latency) {
+            latency = true;
             read_latency(&r, &i.latency);
-        else
+        } else if (span_is(key, "format")) {
+            json_fail(&r, ERR_UNSUPPORTED,
+                      "a second header: these are two captures in one file; take them apart here");
+        } else if (span_is(key, "errors") || span_is(key, "latency")) {
+            json_fail(&r, ERR_JSON_DUPLICATE_KEY, "a member stands twice");
+        } else {
             json_skip(&r);
+        }
     }
+    check_members(&r, interval_members, seen);
+    if (!r.error && !(errors && latency))
+        json_fail(&r, ERR_FIELD_RANGE, "an interval has errors and latency");
     check_latency(&r, &i.latency);
     code = read_end(&r, e);
     if (code) return code;

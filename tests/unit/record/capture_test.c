@@ -127,11 +127,13 @@ static void the_largest_line_fits(void **state)
     i.length_us = i.active_us = i.due = i.sent = INT64_MAX;
     i.late = i.late_free = i.taken_late = i.queued = i.unsent = INT64_MAX;
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) i.errors[s] = INT64_MAX;
-    for (size_t k = 0; k < HIST_BUCKETS; k++) {
+    size_t last = hist_bucket(HIST_MAX_NS);
+    for (size_t k = 0; k <= last; k++) {
         i.latency.buckets[k] = INT64_MAX / HIST_BUCKETS;
         i.latency.count += i.latency.buckets[k];
     }
-    i.latency.sum = i.latency.max = i.latency.over = INT64_MAX;
+    i.latency.sum = i.latency.max = INT64_MAX;
+    i.latency.over = i.latency.buckets[last];
     struct err e;
     assert_int_equal(capture_read_interval(interval_line(&i), &back, &e), ERR_OK);
     assert_memory_equal(&back, &i, sizeof i);
@@ -197,7 +199,10 @@ static void adding_up_in_any_order(void **state)
     struct capture_interval some[10], forward, back;
     capture_interval_init(&forward, 7);
     capture_interval_init(&back, 7);
-    for (size_t i = 0; i < COUNT(some); i++) some[i] = some_interval(&r, 30);
+    for (size_t i = 0; i < COUNT(some); i++) {
+        some[i] = some_interval(&r, 30);
+        some[i].target = 7;
+    }
     for (size_t i = 0; i < COUNT(some); i++) capture_interval_add(&forward, &some[i]);
     for (size_t i = COUNT(some); i-- > 0;) capture_interval_add(&back, &some[i]);
     assert_memory_equal(&forward, &back, sizeof forward);
@@ -219,38 +224,75 @@ static void failed_leaves_connects_out(void **state)
     assert_int_equal(capture_interval_failed(&i), 54321);
 }
 
-#define HEADER "{\"format\":\"interlude-capture\",\"format_version\":1,\"sub_bits\":5"
+#define FORMAT "{\"format\":\"interlude-capture\",\"format_version\":1,\"sub_bits\":5,"
+#define SETTING                                                                               \
+    "\"started_us\":1,\"shape\":\"flat\",\"arrivals\":\"poisson\",\"spread\":\"interleave\"," \
+    "\"bodies\":\"\",\"rate\":1,\"peak\":0,\"trough\":0,\"cycle_us\":0,\"duration_us\":1,"    \
+    "\"turn_us\":0,\"seed\":1,\"connections\":1,"
+#define TARGET                                                                     \
+    "{\"url\":\"a\",\"build_version\":\"\",\"commit\":\"\",\"plan_version\":\"\"," \
+    "\"fingerprint\":\"\"}"
+#define HEADER FORMAT SETTING "\"targets\":[" TARGET "," TARGET "]}"
+
+#define TIMES(target) "{\"target\":" target ",\"start_us\":1,\"length_us\":10,\"active_us\":10,"
+#define COUNTS(due) \
+    "\"due\":" due ",\"sent\":0,\"late\":0,\"late_free\":0,\"queued\":0,\"unsent\":0,"
+#define MACHINE "\"steal_us\":null,\"throttled_us\":3,"
+#define ERRORS "\"errors\":{\"connect\":0,\"send\":0,\"receive\":0,\"status\":0,\"timeout\":0},"
+#define THREE_VALUES \
+    "\"count\":3,\"over\":0,\"sum_ns\":11,\"min_ns\":1,\"max_ns\":5,\"buckets\":[[1,1],[5,2]]"
+#define NO_VALUES "\"count\":0,\"over\":0,\"sum_ns\":0,\"min_ns\":0,\"max_ns\":0,\"buckets\":[]"
+#define LINE(target, due) TIMES(target) COUNTS(due) MACHINE ERRORS "\"latency\":{" NO_VALUES "}}"
+#define INTERVAL TIMES("0") COUNTS("1") MACHINE ERRORS "\"latency\":{" THREE_VALUES "}}"
+
+/* A line that is right, in which `cut` is replaced by `put`. */
+struct change {
+    const char *cut, *put;
+    enum err_code code;
+};
+
+static struct span changed(const char *line, const struct change *c)
+{
+    static char text[8192];
+    const char *at = strstr(line, c->cut);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - line), line, c->put, at + strlen(c->cut));
+    return span_of(text);
+}
 
 static void wrong_headers_are_refused(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        enum err_code code;
-    } rows[] = {
-        {HEADER "}", ERR_OK},
-        {HEADER ",\"new\":[{}],\"targets\":[{\"url\":\"a\",\"new\":1}]}", ERR_OK},
-        {"", ERR_JSON_SYNTAX},
-        {HEADER, ERR_JSON_SYNTAX},
-        {HEADER "} 1", ERR_JSON_SYNTAX},
-        {"[]", ERR_JSON_SYNTAX},
-        {"{}", ERR_UNSUPPORTED},
-        {"{\"format\":\"interlude-capture\",\"format_version\":2,\"sub_bits\":5}", ERR_UNSUPPORTED},
-        {"{\"format\":\"other\",\"format_version\":1,\"sub_bits\":5}", ERR_UNSUPPORTED},
-        {"{\"format\":\"interlude-capture\",\"format_version\":1,\"sub_bits\":6}", ERR_UNSUPPORTED},
-        {HEADER ",\"shape\":1}", ERR_FIELD_TYPE},
-        {HEADER ",\"shape\":\"123456789012345678901234567890123\"}", ERR_FIELD_RANGE},
-        {HEADER ",\"shape\":\"a\\u0000b\"}", ERR_FIELD_RANGE},
-        {HEADER ",\"rate\":\"1\"}", ERR_FIELD_TYPE},
-        {HEADER ",\"rate\":1e999}", ERR_FIELD_RANGE},
-        {HEADER ",\"seed\":-1}", ERR_FIELD_RANGE},
-        {HEADER ",\"seed\":0.5}", ERR_FIELD_RANGE},
-        {HEADER ",\"targets\":[{},{},{},{},{},{},{},{},{}]}", ERR_FIELD_RANGE},
+    static const struct change rows[] = {
+        {"", "", ERR_OK},
+        {"\"shape\"", "\"new\":[{}],\"shape\"", ERR_OK},
+        {HEADER, "", ERR_JSON_SYNTAX},
+        {"]}", "]", ERR_JSON_SYNTAX},
+        {"]}", "]} 1", ERR_JSON_SYNTAX},
+        {HEADER, "[]", ERR_JSON_SYNTAX},
+        {HEADER, "{}", ERR_UNSUPPORTED},
+        {"version\":1", "version\":2", ERR_UNSUPPORTED},
+        {"interlude-capture", "other", ERR_UNSUPPORTED},
+        {"sub_bits\":5", "sub_bits\":6", ERR_UNSUPPORTED},
+        {"\"flat\"", "1", ERR_FIELD_TYPE},
+        {"flat", "123456789012345678901234567890123", ERR_FIELD_RANGE},
+        {"flat", "a\\u0000b", ERR_FIELD_RANGE},
+        {"\"rate\":1", "\"rate\":\"1\"", ERR_FIELD_TYPE},
+        {"\"rate\":1", "\"rate\":1e999", ERR_FIELD_RANGE},
+        {"\"seed\":1", "\"seed\":-1", ERR_FIELD_RANGE},
+        {"\"seed\":1", "\"seed\":0.5", ERR_FIELD_RANGE},
+        {"\"seed\":1,", "", ERR_FIELD_RANGE},
+        {"\"seed\":1", "\"seed\":1,\"seed\":1", ERR_JSON_DUPLICATE_KEY},
+        {"\"url\":\"a\",", "", ERR_FIELD_RANGE},
+        {TARGET "," TARGET, "", ERR_FIELD_RANGE},
+        {TARGET,
+         TARGET "," TARGET "," TARGET "," TARGET "," TARGET "," TARGET "," TARGET "," TARGET,
+         ERR_FIELD_RANGE},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct capture_header h;
         struct err e = {0};
-        enum err_code code = capture_read_header(span_of(rows[i].text), &h, &e);
+        enum err_code code = capture_read_header(changed(HEADER, &rows[i]), &h, &e);
         if (code != rows[i].code || e.code != code)
             fail_msg("row %zu: %s, %s", i, err_name(code), e.text);
     }
@@ -259,28 +301,50 @@ static void wrong_headers_are_refused(void **state)
 static void wrong_intervals_are_refused(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        enum err_code code;
-    } rows[] = {
-        {"{}", ERR_OK},
-        {"{\"latency\":{\"count\":3,\"buckets\":[[1,1],[5,2]]}}", ERR_OK},
-        {"{\"latency\":{\"count\":4,\"buckets\":[[1,1],[5,2]]}}", ERR_FIELD_RANGE},
-        {"{\"latency\":{\"count\":1,\"buckets\":[]}}", ERR_FIELD_RANGE},
-        {"{\"latency\":{\"count\":1,\"buckets\":[[1056,1]]}}", ERR_FIELD_RANGE},
-        {"{\"latency\":{\"count\":1,\"buckets\":[[1,1,1]]}}", ERR_FIELD_TYPE},
-        {"{\"latency\":{\"count\":1,\"buckets\":[1]}}", ERR_JSON_SYNTAX},
-        {"{\"errors\":{\"connect\":\"1\"}}", ERR_FIELD_TYPE},
-        {"{\"errors\":{\"connect\":-1}}", ERR_FIELD_RANGE},
-        {"{\"target\":4294967296}", ERR_FIELD_RANGE},
-        {"{\"start_us\":9223372036854775807}", ERR_FIELD_RANGE},
-        {"{\"steal_us\":\"none\"}", ERR_FIELD_TYPE},
-        {"{\"due\":1", ERR_JSON_SYNTAX},
+    static const struct change rows[] = {
+        {"", "", ERR_OK},
+        {"\"due\"", "\"new\":{\"due\":[1]},\"due\"", ERR_OK},
+        {THREE_VALUES, NO_VALUES, ERR_OK},
+        /* Nothing at all was an interval. */
+        {INTERVAL, "{}", ERR_FIELD_RANGE},
+        {"\"start_us\":1,", "", ERR_FIELD_RANGE},
+        {"\"due\":1,", "", ERR_FIELD_RANGE},
+        {MACHINE, "", ERR_FIELD_RANGE},
+        {ERRORS, "", ERR_FIELD_RANGE},
+        {ERRORS, ERRORS ERRORS, ERR_JSON_DUPLICATE_KEY},
+        {"\"send\":0,", "", ERR_FIELD_RANGE},
+        {THREE_VALUES, "", ERR_FIELD_RANGE},
+        {",\"latency\":{" THREE_VALUES "}", "", ERR_FIELD_RANGE},
+        {"\"count\":3", "\"count\":4", ERR_FIELD_RANGE},
+        {"[1,1],[5,2]", "", ERR_FIELD_RANGE},
+        {"[1,1]", "[1056,1]", ERR_FIELD_RANGE},
+        {"[1,1]", "[1,1,1]", ERR_FIELD_TYPE},
+        {"[1,1]", "1", ERR_JSON_SYNTAX},
+        {"[5,2]", "[5,1],[5,1]", ERR_FIELD_RANGE},
+        /* Beside these buckets there is no such smallest or largest value, nor such a sum. */
+        {"\"min_ns\":1,\"max_ns\":5", "\"min_ns\":0,\"max_ns\":0", ERR_FIELD_RANGE},
+        {"\"min_ns\":1", "\"min_ns\":2", ERR_FIELD_RANGE},
+        {"\"max_ns\":5", "\"max_ns\":6", ERR_FIELD_RANGE},
+        {"\"sum_ns\":11", "\"sum_ns\":2", ERR_FIELD_RANGE},
+        {"\"sum_ns\":11", "\"sum_ns\":16", ERR_FIELD_RANGE},
+        {"\"over\":0", "\"over\":1", ERR_FIELD_RANGE},
+        /* These counts add up to 2^64, which is 0 to those who do not look. */
+        {THREE_VALUES,
+         "\"count\":0,\"over\":0,\"sum_ns\":0,\"min_ns\":0,\"max_ns\":0,\"buckets\":"
+         "[[1,9223372036854775807],[2,9223372036854775807],[3,2]]",
+         ERR_FIELD_RANGE},
+        {"\"connect\":0", "\"connect\":\"1\"", ERR_FIELD_TYPE},
+        {"\"connect\":0", "\"connect\":-1", ERR_FIELD_RANGE},
+        {"\"target\":0", "\"target\":4294967296", ERR_FIELD_RANGE},
+        {"\"start_us\":1", "\"start_us\":9223372036854775807", ERR_FIELD_RANGE},
+        {"\"steal_us\":null", "\"steal_us\":\"none\"", ERR_FIELD_TYPE},
+        {"}}", "}", ERR_JSON_SYNTAX},
+        {INTERVAL, HEADER, ERR_UNSUPPORTED},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct capture_interval interval;
         struct err e = {0};
-        enum err_code code = capture_read_interval(span_of(rows[i].text), &interval, &e);
+        enum err_code code = capture_read_interval(changed(INTERVAL, &rows[i]), &interval, &e);
         if (code != rows[i].code || e.code != code)
             fail_msg("row %zu: %s, %s", i, err_name(code), e.text);
     }
@@ -288,6 +352,43 @@ static void wrong_intervals_are_refused(void **state)
     struct capture_interval interval;
     assert_int_equal(capture_read_interval((struct span){huge, sizeof huge}, &interval, NULL),
                      ERR_LIMIT);
+}
+
+/* Two targets in two intervals of a second: the sum of all lines told of four seconds, and of twice
+ * what the machine lost. */
+static void targets_share_their_time_and_their_machine(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spread;
+        uint64_t active_us; /* of a line */
+    } rows[] = {{"interleave", 1000000}, {"alternate", 500000}};
+    for (size_t row = 0; row < COUNT(rows); row++) {
+        static struct capture_interval lines[4];
+        struct capture c = {.intervals = lines, .count = COUNT(lines)};
+        snprintf(c.header.spread, sizeof c.header.spread, "%s", rows[row].spread);
+        for (uint32_t i = 0; i < COUNT(lines); i++) {
+            capture_interval_init(&lines[i], i % 2);
+            lines[i].start_us = i / 2 * 1000000;
+            lines[i].length_us = 1000000;
+            lines[i].active_us = rows[row].active_us;
+            lines[i].steal_us = 15000;
+            lines[i].throttled_us = i < 2 ? 7 : MACHINE_UNKNOWN;
+            lines[i].due = 10;
+            hist_record(&lines[i].latency, 100 + i);
+        }
+        struct capture_interval all;
+        capture_total_all(&c, &all);
+        assert_int_equal(all.length_us, 2000000);
+        assert_int_equal(all.active_us, 2000000);
+        assert_int_equal(all.steal_us, 30000);
+        assert_int_equal(all.throttled_us, MACHINE_UNKNOWN);
+        assert_int_equal(all.due, 40);
+        assert_int_equal(all.latency.count, 4);
+        capture_total(&c, 1, &all);
+        assert_int_equal(all.active_us, 2 * rows[row].active_us);
+        assert_int_equal(all.steal_us, 30000);
+    }
 }
 
 /* A file with these bytes, removed at once; the name that still opens it is returned. */
@@ -305,7 +406,7 @@ static const char *file_with(const char *text)
     return name;
 }
 
-#define TWO HEADER ",\"targets\":[{},{}]}\n"
+#define TWO HEADER "\n"
 
 static void files(void **state)
 {
@@ -317,11 +418,12 @@ static void files(void **state)
         uint32_t line;
     } rows[] = {
         {TWO, ERR_OK, 0, 0},
-        {TWO "{\"target\":1,\"due\":5}\n{\"target\":0,\"due\":7}\n{\"target\":1,\"due\":3}\n",
-         ERR_OK, 3, 0},
-        {TWO "{\"target\":1}\n{\"target\":0,\"due\":", ERR_OK, 1, 0},
-        {TWO "{\"target\":1}\n{\"target\":2}\n", ERR_FIELD_RANGE, 0, 3},
-        {TWO "{\"target\":1}\n\n", ERR_JSON_SYNTAX, 0, 3},
+        {TWO LINE("1", "5") "\n" LINE("0", "7") "\n" LINE("1", "3") "\n", ERR_OK, 3, 0},
+        {TWO LINE("1", "0") "\n{\"target\":0,\"due\":", ERR_OK, 1, 0},
+        {TWO LINE("1", "0") "\n" LINE("2", "0") "\n", ERR_FIELD_RANGE, 0, 3},
+        {TWO LINE("1", "0") "\n\n", ERR_JSON_SYNTAX, 0, 3},
+        /* Two captures, one after the other: the second header was an empty interval. */
+        {TWO LINE("1", "0") "\n" TWO LINE("1", "0") "\n", ERR_UNSUPPORTED, 0, 3},
         {"", ERR_JSON_SYNTAX, 0, 0},
         {"{}\n", ERR_UNSUPPORTED, 0, 1},
     };
@@ -355,6 +457,7 @@ int main(void)
         cmocka_unit_test(failed_leaves_connects_out),
         cmocka_unit_test(wrong_headers_are_refused),
         cmocka_unit_test(wrong_intervals_are_refused),
+        cmocka_unit_test(targets_share_their_time_and_their_machine),
         cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
