@@ -44,6 +44,8 @@ static void intervals(void **state)
     double even[] = {6, 1, 4, 2, 5, 3};
     struct pairs_interval i = pairs_interval_of(even, COUNT(even));
     assert_true(i.median == 3.5 && i.low == 1 && i.high == 6);
+    /* In order they would hide a drift. */
+    assert_true(even[0] == 6 && even[1] == 1 && even[5] == 3);
     double odd[] = {9, 1, 8, 2, 7, 3, 6, 4, 5};
     i = pairs_interval_of(odd, COUNT(odd));
     assert_true(i.median == 5 && i.low == 2 && i.high == 8);
@@ -158,6 +160,100 @@ static void a_tenth_is_found(void **state)
     assert_true(series_count(10, 1000, 20, 1.01, 0.10, 0, PAIRS_SLOWER) <= 50);
 }
 
+/* docs/measuring.md has this table: of 1,000 series, how many find that B takes a tenth more. */
+static void how_often_a_tenth_is_found(void **state)
+{
+    (void)state;
+    static const double sds[] = {0.03, 0.05, 0.08, 0.10};
+    static const struct {
+        size_t n;
+        int found[COUNT(sds)];
+    } rows[] = {
+        {7, {308, 53, 16, 6}},
+        {20, {995, 668, 206, 108}},
+        {40, {1000, 962, 529, 299}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t k = 0; k < COUNT(sds); k++) {
+            int found =
+                series_count(20 + 4 * i + k, 1000, rows[i].n, 1.10, sds[k], 0, PAIRS_SLOWER);
+            /* Compilers may round otherwise. */
+            if (abs(found - rows[i].found[k]) > 2)
+                fail_msg("%zu pairs, %g: %d of 1000", rows[i].n, sds[k], found);
+        }
+}
+
+static int double_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The middle of what 500 series without any difference tell of their resolution. */
+static struct pairs_resolution resolution_typical(size_t n, double sd)
+{
+    enum { SERIES = 500 };
+    struct rng r;
+    rng_init(&r, (struct hash128){n, (uint64_t)(sd * 1000)});
+    double values[4][SERIES];
+    for (int s = 0; s < SERIES; s++) {
+        double ab[PAIRS_MAX], aa[PAIRS_MAX];
+        int run = 0;
+        for (size_t i = 0; i < n; i++) {
+            ab[i] = ratio(&r, i, 1, sd, 0, &run);
+            aa[i] = ratio(&r, i, 1, sd, 0, &run);
+        }
+        struct pairs_resolution told =
+            pairs_resolution_of(pairs_interval_of(ab, n), pairs_interval_of(aa, n));
+        values[0][s] = told.called_low;
+        values[1][s] = told.called_high;
+        values[2][s] = told.found_low;
+        values[3][s] = told.found_high;
+    }
+    for (int v = 0; v < 4; v++) qsort(values[v], SERIES, sizeof values[v][0], double_order);
+    return (struct pairs_resolution){values[0][SERIES / 2], values[1][SERIES / 2],
+                                     values[2][SERIES / 2], values[3][SERIES / 2]};
+}
+
+/* Of true shifts at the end of what is called a difference about half are found; at the end of what
+ * is told to be found, about nine of ten. */
+static void what_could_have_been_found_is_found(void **state)
+{
+    (void)state;
+    static const size_t ns[] = {7, 20, 40};
+    static const double sds[] = {0.03, 0.10};
+    for (size_t i = 0; i < COUNT(ns) * COUNT(sds); i++) {
+        size_t n = ns[i / COUNT(sds)];
+        double sd = sds[i % COUNT(sds)];
+        struct pairs_resolution told = resolution_typical(n, sd);
+        int half_low = series_count(40 + i, 1000, n, told.called_low, sd, 0, PAIRS_FASTER);
+        int half_high = series_count(50 + i, 1000, n, told.called_high, sd, 0, PAIRS_SLOWER);
+        int found_low = series_count(60 + i, 1000, n, told.found_low, sd, 0, PAIRS_FASTER);
+        int found_high = series_count(70 + i, 1000, n, told.found_high, sd, 0, PAIRS_SLOWER);
+        if (half_low < 400 || half_low > 600 || half_high < 400 || half_high > 600)
+            fail_msg("%zu pairs, %g: %d and %d are called", n, sd, half_low, half_high);
+        if (found_low < 850 || found_high < 850)
+            fail_msg("%zu pairs, %g: %d and %d are found", n, sd, found_low, found_high);
+    }
+}
+
+/* The arithmetic by hand. */
+static void resolution(void **state)
+{
+    (void)state;
+    struct pairs_interval ab = {.median = 1, .low = 0.8, .high = 1.25},
+                          aa = {.median = 1, .low = 0.9, .high = 1.1};
+    struct pairs_resolution r = pairs_resolution_of(ab, aa);
+    assert_true(fabs(r.called_low - 0.9 * 0.8) < 1e-12);
+    assert_true(fabs(r.called_high - 1.1 * 1.25) < 1e-12);
+    assert_true(fabs(r.found_low - 0.9 * 0.8 * 0.8) < 1e-12);
+    assert_true(fabs(r.found_high - 1.1 * 1.25 * 1.25) < 1e-12);
+    /* Where A/A lies to one side, 1 is still to be stood clear of. */
+    aa.low = 1.05;
+    r = pairs_resolution_of(ab, aa);
+    assert_true(fabs(r.called_low - 0.8) < 1e-12);
+}
+
 /* The interval holds the true median as often as it says. */
 static void the_interval_covers(void **state)
 {
@@ -188,6 +284,9 @@ int main(void)
         cmocka_unit_test(the_order_alternates),
         cmocka_unit_test(no_difference_is_found_where_none_is),
         cmocka_unit_test(a_tenth_is_found),
+        cmocka_unit_test(how_often_a_tenth_is_found),
+        cmocka_unit_test(resolution),
+        cmocka_unit_test(what_could_have_been_found_is_found),
         cmocka_unit_test(the_interval_covers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
