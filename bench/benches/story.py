@@ -18,7 +18,7 @@ import json
 import os
 import subprocess
 
-from lib import drive, process, stats
+from lib import drive, pairs, process, stats
 from lib.arguments import at_least
 from lib.process import BenchError
 from lib.report import interval_text, number_text
@@ -177,7 +177,7 @@ def measure(bench, target, rate, seconds, bodies):
         "log_bytes_per_s": written / seconds,
         "log_bytes_per_request": written / max(1, result["answered"]),
         "stalled": share < STALLED_BELOW,
-        "bottleneck": told["generator"]["bottleneck"],
+        **drive.generator_of(told),
     }
 
 
@@ -240,9 +240,9 @@ def ratios_of(runs, form, stalled):
         return None
     out = {}
     for key in METRICS:
-        pairs = [(a[key], b[key]) for a, b in zip(runs[AFTER], runs[form])]
-        known = pairs and all(a and b for a, b in pairs)
-        out[key] = stats.interval_of(stats.ratios_of(pairs)) if known else None
+        both = list(zip(runs[AFTER], runs[form]))
+        known = both and all(a[key] and b[key] for a, b in both)
+        out[key] = pairs.interval_of(both, key) if known else None
     return out
 
 

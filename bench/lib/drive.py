@@ -49,10 +49,20 @@ def bodies_file(bench, body):
     return path
 
 
+def generator_of(told):
+    """Of interlude-lab load's summary: whether the generator was the bottleneck, and which
+    percentiles are the target's all the same."""
+    carries = told["generator"]["carries"]
+    return {
+        "bottleneck": told["generator"]["bottleneck"],
+        "carries": {name.replace("_ns", "_us"): value for name, value in carries.items()},
+    }
+
+
 def load(bench, target, rate, seconds, connections=64, body=REQUEST):
     """`rate` requests a second, due when they are due: {"rate", "cpu_us", "p50_us", "p99_us",
-    "p999_us", "bottleneck"}. Latencies count from when a request was due. `bottleneck`: the
-    generator itself held up, and the latencies are not the target's."""
+    "p999_us", "bottleneck", "carries"}. Latencies count from when a request was due. `bottleneck`:
+    the generator itself held up; `carries`: which percentiles are the target's all the same."""
     command = ["taskset", "-c", str(bench.client_core), bench.program("interlude-lab"), "load"]
     command += [target.url, "--rate", str(rate), "--duration", f"{seconds:g}s", "--json"]
     command += ["--connections", str(connections), "--body", bodies_file(bench, body)]
@@ -74,5 +84,5 @@ def load(bench, target, rate, seconds, connections=64, body=REQUEST):
         **{f"{p}_us": result[f"{p}_ns"] / 1000 for p in ("p50", "p99", "p999")},
         "answered": result["answered"],
         "failed": result["due"] - result["answered"],
-        "bottleneck": told["generator"]["bottleneck"],
+        **generator_of(told),
     }

@@ -44,13 +44,28 @@ def bottlenecks(runs):
     return sum(run.get("bottleneck", False) for run in each), len(each)
 
 
+def carried(run, metric):
+    """Whether the figure is the target's: a percentile may be the generator's own lateness."""
+    return run.get("carries", {}).get(metric, True)
+
+
+def interval_of(pairs, metric):
+    """The interval of the ratios of those pairs that carry the metric, and how many don't. Where
+    too few do there is no interval, and the median is of all."""
+    kept = [(x[metric], y[metric]) for x, y in pairs if carried(x, metric) and carried(y, metric)]
+    left_out = len(pairs) - len(kept)
+    if stats.rank_of(len(kept))[0]:
+        return dict(stats.interval_of(stats.ratios_of(kept)), left_out=left_out)
+    every = stats.ratios_of([(x[metric], y[metric]) for x, y in pairs])
+    none = {"n": len(kept), "low": None, "high": None, "coverage": None}
+    return {"median": stats.median(every), **none, "left_out": left_out}
+
+
 def compare(runs, metric):
     """Of one metric: {"a", "b": medians, "ratio": interval of B / A, "same": interval of A' / A,
     "change": verdict}."""
     ab = [(x[metric], y[metric]) for x, y in runs["ab"]]
-    aa = [(x[metric], y[metric]) for x, y in runs["aa"]]
-    ratio = stats.interval_of(stats.ratios_of(ab))
-    same = stats.interval_of(stats.ratios_of(aa))
+    ratio, same = interval_of(runs["ab"], metric), interval_of(runs["aa"], metric)
     return {
         "a": stats.median([x for x, _ in ab]),
         "b": stats.median([y for _, y in ab]),

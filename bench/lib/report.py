@@ -80,7 +80,10 @@ class Report:
     def generator(self, held_up, runs):
         """Says so when it was the load generator that was slow."""
         if held_up:
-            self.say(f"  In {held_up} of {runs} runs the generator itself was the bottleneck.")
+            self.say(
+                f"  In {held_up} of {runs} runs the generator was late. Percentiles leave out the "
+                "pairs in which half of what lies beyond them may be its doing."
+            )
 
     def at_most(self, what, value, bar, unit=""):
         """A verdict on one value that is counted, not estimated. It may just meet its bar."""
@@ -133,7 +136,8 @@ def interval_text(interval, unit=""):
     middle = f"{number_text(interval['median'])}{unit}"
     if interval["low"] is None:
         return f"{middle} (n = {interval['n']}: too few for an interval)"
+    left_out = f", {interval['left_out']} left out" if interval.get("left_out") else ""
     return (
         f"{middle} ({number_text(interval['low'])} to {number_text(interval['high'])}, "
-        f"{interval['coverage']:.0%} of {interval['n']})"
+        f"{interval['coverage']:.0%} of {interval['n']}{left_out})"
     )

@@ -87,15 +87,16 @@ static enum err_code figure_of(const struct series *s, int side, double cpu_s, d
 
 struct run_told {
     double figure; /* NAN: none */
-    bool bottleneck;
+    bool late;     /* the figure is the generator's as much as the server's */
 };
 
 static void run_count(struct series *s, struct run_told *told)
 {
     uint64_t failed = capture_interval_failed(&s->run->total[0]);
-    told->bottleneck = summary_generator_of(s->run).bottleneck;
+    struct summary_generator g = summary_generator_of(s->run);
+    told->late = s->o->metric != PAIRS_CPU && !summary_carries(&g, metrics[s->o->metric].q);
     s->runs_done++;
-    s->result->bottlenecks += told->bottleneck;
+    s->result->bottlenecks += g.bottleneck;
     s->result->failed_runs += failed > 0;
     s->result->failed += failed;
 }
@@ -129,7 +130,7 @@ static enum err_code run_pair(struct series *s, int second_side, size_t pair,
     enum err_code code = run_one(s, sides[first], pair, &told[first], e);
     if (!code) code = run_one(s, sides[1 - first], pair, &told[1 - first], e);
     if (code) return code;
-    bool late = s->o->metric != PAIRS_CPU && (told[0].bottleneck || told[1].bottleneck);
+    bool late = told[0].late || told[1].late;
     kind->late += late;
     kind->ratios[pair] = late ? NAN : told[1].figure / told[0].figure;
     return ERR_OK;

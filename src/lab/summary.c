@@ -49,6 +49,11 @@ struct summary_generator summary_generator_of(const struct load_result *r)
     return g;
 }
 
+bool summary_carries(const struct summary_generator *g, double q)
+{
+    return !g->busy && g->taken_late <= (1 - q) / 2;
+}
+
 static unsigned long long ull(uint64_t n)
 {
     return n;
@@ -162,6 +167,12 @@ static void double_json(struct buf *b, const char *key, double value)
     json_write_double(b, value);
 }
 
+static void bool_json(struct buf *b, const char *key, bool value)
+{
+    json_write_key(b, span_of(key));
+    buf_span(b, value ? SPAN("true") : SPAN("false"));
+}
+
 static void known_json(struct buf *b, const char *key, int64_t us)
 {
     json_write_key(b, span_of(key));
@@ -230,12 +241,12 @@ void summary_json(struct buf *b, const struct load_options *o, const struct load
     double_json(b, "polling", g.spin);
     double_json(b, "without_a_core", g.starved);
     u64_json(b, "reconnects", r->reconnects);
-    json_write_key(b, SPAN("bottleneck"));
-    if (g.bottleneck)
-        buf_lit(b, "true");
-    else
-        buf_lit(b, "false");
-    buf_lit(b, "},\"machine\":{");
+    bool_json(b, "bottleneck", g.bottleneck);
+    json_write_key(b, SPAN("carries"));
+    buf_char(b, '{');
+    for (size_t p = 0; p < PERCENTILES; p++)
+        bool_json(b, percentiles[p].json, summary_carries(&g, percentiles[p].q));
+    buf_lit(b, "}},\"machine\":{");
     hist_json(b, "timers_late", jitter);
     known_json(b, "steal_us", r->total[0].steal_us);
     known_json(b, "throttled_us", r->total[0].throttled_us);

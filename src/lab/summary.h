@@ -29,6 +29,10 @@ struct summary_generator {
 };
 struct summary_generator summary_generator_of(const struct load_result *r);
 
+/* Whether the q-quantile of the latencies is the server's: the generator was not busy, and at most
+ * half as many requests were taken up late as lie beyond the quantile. 0.5 % for a p99. */
+bool summary_carries(const struct summary_generator *g, double q);
+
 /* For people, and as one JSON object. `jitter`: of this machine's timers before the run. A buf of
  * SUMMARY_BYTES_MAX suffices. */
 enum { SUMMARY_BYTES_MAX = 64 * 1024 };

@@ -85,6 +85,24 @@ static void the_generator_tells_on_itself(void **state)
     }
 }
 
+/* At most half of what lies beyond the percentile may have been taken up late. */
+static void what_a_late_generator_carries(void **state)
+{
+    (void)state;
+    static const struct {
+        double taken_late, q;
+        bool busy, carries;
+    } rows[] = {
+        {0, 0.999, false, true},       {0, 0.5, true, false},       {0.0004, 0.999, false, true},
+        {0.0006, 0.999, false, false}, {0.0049, 0.99, false, true}, {0.0051, 0.99, false, false},
+        {0.0051, 0.5, false, true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct summary_generator g = {.taken_late = rows[i].taken_late, .busy = rows[i].busy};
+        assert_int_equal(summary_carries(&g, rows[i].q), rows[i].carries);
+    }
+}
+
 static void both_forms_tell_the_same(void **state)
 {
     (void)state;
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(failed_requests_are_the_slowest),
         cmocka_unit_test(connects_do_not_count),
         cmocka_unit_test(the_generator_tells_on_itself),
+        cmocka_unit_test(what_a_late_generator_carries),
         cmocka_unit_test(both_forms_tell_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
