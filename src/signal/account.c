@@ -73,6 +73,8 @@ static uint64_t opportunities(const struct signals *s, int site,
         return s->scribe.watch.judged;
     case SITE_LOG_SUPPRESSED:
         return cell_load(&s->scribe.intervals);
+    case SITE_METRIC_OVERFLOW:
+        return s->series.serial;
     default:
         return accounts[site].fired;
     }

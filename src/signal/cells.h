@@ -32,8 +32,8 @@ struct signal_cells {
 };
 
 /* Gives every label set that the plan closes its cell. One that the plan cannot have, or for which
- * there was no cell left, counts in CELL_OVERFLOW. `all_posteriors`: as if every variant's policy
- * read posteriors, for all actions. The caller frees the result. */
+ * there was no cell left, counts in an overflow cell. `all_posteriors`: as if every variant's
+ * policy read posteriors, for all actions. The caller frees the result. */
 struct signal_cells *cells_make(struct series_table *table, const struct plan *plan,
                                 bool all_posteriors);
 

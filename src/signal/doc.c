@@ -111,7 +111,8 @@ void signals_doc_print(struct buf *b)
         "site's budget,\n`log: {budget, sites}`, or below `log: {level}`), `outranked` (a graver "
         "condition of the same request\nhas the line), or it is still `queued`. By site, always: "
         "fired = written + dropped + suppressed +\noutranked + queued. A budget is one for the "
-        "whole process; a site with none is never suppressed.\n\n");
+        "whole process; a site with none is never suppressed,\nby no level either: such a line "
+        "tells of the log and the metrics themselves.\n\n");
     print_sites(b);
     print_losses(b);
     put(b,
@@ -156,7 +157,8 @@ void signals_doc_print(struct buf *b)
         "exported from the start, as 0.\n`segment_id` is one of the plan's segments, `other` or "
         "`unset`; `variant` one of the plan's, or\n`unknown`. Counters live as long as the "
         "process: a reload keeps them. `version` is one of the last\nfour plans'. Label sets "
-        "beyond the limit count in `interlude_metric_overflow_total`.\n\n"
+        "beyond the limit count in `interlude_metric_overflow_total`, and `metric_overflow` says "
+        "so; what\n`GET /v1/signals` tells of opportunities has them in it.\n\n"
         "The planned dose, in ads per listening hour, is\n"
         "`3600 * rate(interlude_ads_decided_total[1h]) / "
         "rate(interlude_covered_seconds_total[1h])`.\n\n");

@@ -314,7 +314,7 @@ static void render(struct page *p, enum signal_metric metric)
         sample_u64(p, metric, (struct span){0}, s->series.cells_max - CELL_FIXED_COUNT);
         break;
     case METRIC_METRIC_OVERFLOW:
-        sample_u64(p, metric, (struct span){0}, series_cell(&s->series, CELL_OVERFLOW));
+        sample_u64(p, metric, (struct span){0}, series_overflow(&s->series));
         break;
     case METRIC_BUILD_INFO:
         render_info(p, metric, s->program, "commit", s->commit);

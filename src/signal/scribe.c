@@ -321,6 +321,20 @@ static void report_reopened(struct scribe *s)
     s->reopened_untold = false;
 }
 
+static void report_overflow(struct scribe *s)
+{
+    uint64_t refused = atomic_load_explicit(&s->series_refused, memory_order_acquire);
+    char *room;
+    if (refused == s->told_refused || !(room = outbox_own_room(&s->outbox))) return;
+    struct record r;
+    record_metric_overflow(&r, clock_wall_us(),
+                           field_label_sets((int64_t)(refused - s->told_refused)),
+                           field_series((int64_t)cell_load(&s->series)),
+                           field_series_max((int64_t)cell_load(&s->series_max)));
+    own_add(s, room, &r);
+    s->told_refused = refused;
+}
+
 /* ---- the loop -----------------------------------------------------------------------------------
  */
 
@@ -338,6 +352,7 @@ static bool turn(struct scribe *s)
         s->report_owed = true;
     }
     report_suppressed(s);
+    report_overflow(s);
     uint32_t turned = 0;
     if (now_ns >= s->watch.look_due_ns && s->look(s->look_of, now_ns, &turned))
         s->constant_untold |= turned;

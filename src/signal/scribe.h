@@ -66,6 +66,11 @@ struct scribe {
     struct watch watch;
     uint32_t constant_untold; /* bits of sites that a line is owed for */
 
+    /* Set by whoever loads a plan, `refused` last: label sets that found no series, ever; and how
+     * many series there were then, of how many. */
+    _Atomic uint64_t series_refused, series, series_max;
+    uint64_t told_refused;
+
     _Alignas(64) _Atomic uint64_t fired[SITE_COUNT]; /* its own lines */
     _Atomic uint64_t suppressed[SITE_COUNT];         /* over the budget, or below the level */
     _Atomic uint64_t drills_suppressed[SITE_COUNT];  /* of those, the drills' */

@@ -76,6 +76,24 @@ uint32_t series_cells(const struct series_table *t)
     return t->cell_next - CELL_FIXED_COUNT - t->cells_free_count;
 }
 
+static uint32_t overflow_cell(enum signal_metric metric, int tag)
+{
+    return (uint32_t)(CELL_OVERFLOWS + (int)metric * SERIES_TAGS + tag);
+}
+
+uint64_t series_overflow(const struct series_table *t)
+{
+    uint64_t sum = series_cell(t, CELL_OVERFLOW);
+    for (int m = 0; m < SERIES_METRICS; m++) {
+        /* Amounts, not counts. Whoever has no series for them has none for its decisions either:
+         * its variant's `state` is resolved after them. */
+        if (m == METRIC_COVERED_SECONDS || m == METRIC_ADS_DECIDED) continue;
+        for (int tag = 0; tag < SERIES_TAGS; tag++)
+            sum += series_cell(t, overflow_cell((enum signal_metric)m, tag));
+    }
+    return sum;
+}
+
 /* CELL_OVERFLOW if there is none left. *base: what a cell that is given out again holds. */
 static uint32_t cells_take(struct series_table *t, uint32_t n, uint64_t *base)
 {
@@ -118,11 +136,12 @@ uint32_t series_resolve(struct series_table *t, enum signal_metric metric, uint8
 {
     uint32_t *slot = index_slot(t, (uint8_t)metric, labels);
     if (*slot) return t->all[*slot - 1].cell;
+    INVARIANT((int)metric < SERIES_METRICS && tag < SERIES_TAGS);
     uint64_t base;
     uint32_t cell = cells_take(t, cells_of(metric), &base);
     if (cell == CELL_OVERFLOW) {
         t->refused++;
-        return cell;
+        return cells_of(metric) == 1 ? overflow_cell(metric, tag) : CELL_OVERFLOW;
     }
     if (t->count == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 256;
@@ -156,6 +175,8 @@ uint64_t series_sum(const struct series_table *t, enum signal_metric metric, int
     for (int32_t i = t->first[metric]; i != SERIES_NONE; i = t->all[i].next)
         if (t->all[i].tag >= tag_min && t->all[i].tag <= tag_max)
             sum += series_value(t, &t->all[i], 0);
+    for (int tag = tag_min; tag <= tag_max && tag < SERIES_TAGS; tag++)
+        sum += series_cell(t, overflow_cell(metric, tag));
     return sum;
 }
 

@@ -5,7 +5,8 @@
  * given up, once four later versions were loaded and the last plan of that version is retired; such
  * a cell is given out again, and what it held is then its series' base, which is taken off.
  *
- * Beyond the limit a label set has no cell of its own; what belongs there goes to CELL_OVERFLOW.
+ * Beyond the limit a label set has no cell of its own; what belongs there goes to its metric's and
+ * tag's overflow cell. Only sums by label are wrong then.
  *
  * Private to the room. Threads: under the lock of `struct signals`. No writer ever reads this. */
 #ifndef INTERLUDE_SIGNAL_SERIES_H
@@ -54,15 +55,16 @@ struct series_table {
     struct series_version *versions;
     int version_count;
     uint64_t serial;
-    uint64_t refused; /* label sets that found no cell */
+    uint64_t refused; /* label sets that found no cell, at all loads together */
 };
 
 void series_init(struct series_table *t, const struct signal_writer *writers, int writer_count,
                  uint32_t cells_max);
 void series_done(struct series_table *t);
 
-/* The first cell of the label set, as many as its metric's series have; CELL_OVERFLOW if there is
- * none left. `version`: that in its labels, or 0. */
+/* The first cell of the label set, as many as its metric's series have. If there are none left: the
+ * overflow cell of a counter, CELL_OVERFLOW for a histogram. `version`: that in its labels, or 0.
+ */
 uint32_t series_resolve(struct series_table *t, enum signal_metric metric, uint8_t tag,
                         uint64_t version, struct span labels);
 
@@ -73,12 +75,17 @@ void series_version_retire(struct series_table *t, uint64_t id);
 /* Of all writers together, base taken off. `offset`: which of the series' cells. */
 uint64_t series_value(const struct series_table *t, const struct series *s, uint32_t offset);
 
-/* Over all series of the metric whose tag is at least `tag_min` and at most `tag_max`. */
+/* Over all series of the metric whose tag is at least `tag_min` and at most `tag_max`, and what has
+ * none of its own. */
 uint64_t series_sum(const struct series_table *t, enum signal_metric metric, int tag_min,
                     int tag_max);
 
 /* One cell of all writers together. */
 uint64_t series_cell(const struct series_table *t, uint32_t cell);
+
+/* The counts that have no series of their own; an increment of what is not counted one by one, such
+ * as seconds, is none. */
+uint64_t series_overflow(const struct series_table *t);
 
 /* Cells in use beside the fixed ones. */
 uint32_t series_cells(const struct series_table *t);

@@ -153,6 +153,12 @@ struct signal_cells *signals_adopt(struct signals *signals, const struct plan *p
     copy_name(signals->version, plan->version);
     memcpy(signals->fingerprint, plan->fingerprint, sizeof signals->fingerprint);
     scribe_configure(&signals->scribe, &plan->log);
+    atomic_store_explicit(&signals->scribe.series, series_cells(&signals->series),
+                          memory_order_relaxed);
+    atomic_store_explicit(&signals->scribe.series_max, signals->series.cells_max - CELL_FIXED_COUNT,
+                          memory_order_relaxed);
+    atomic_store_explicit(&signals->scribe.series_refused, signals->series.refused,
+                          memory_order_release);
     pthread_mutex_unlock(&signals->lock);
     return cells;
 }

@@ -70,7 +70,10 @@ enum signal_field_kind {
     X(suppressed, COUNTS)       \
     X(dropped, COUNTS)          \
     X(sink_gone, NUMBER)        \
-    X(disk_full, NUMBER)
+    X(disk_full, NUMBER)        \
+    X(label_sets, NUMBER)       \
+    X(series, NUMBER)           \
+    X(series_max, NUMBER)
 
 #define SIGNAL_FIELD_ENUM(name, kind) FIELD_##name,
 enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
@@ -96,6 +99,7 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
 #define FIELDS_LOG_SUPPRESSED(F) F(suppressed) F(dropped)
 #define FIELDS_LOG_LOST(F) F(sink_gone) F(disk_full)
 #define FIELDS_LOG_REOPENED(F) F(path) F(message)
+#define FIELDS_METRIC_OVERFLOW(F) F(label_sets) F(series) F(series_max)
 
 #define OPPORTUNITY_POSTERIORS "a decision for which a policy was asked that reads posteriors"
 #define OPPORTUNITY_AGE                                                                        \
@@ -159,7 +163,11 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
       "a return of the sink after a loss")                                                         \
     X(LOG_REOPENED, log_reopened, INFO, ALWAYS, NONE, FIELDS_LOG_REOPENED,                         \
       "The log file was opened anew; with a message: it could not be, and the old one is kept",    \
-      "a reopening that was asked for")
+      "a reopening that was asked for")                                                            \
+    X(METRIC_OVERFLOW, metric_overflow, WARNING, NEVER, NONE, FIELDS_METRIC_OVERFLOW,              \
+      "So many label sets of a plan found no series, and count together as overflow; restart the " \
+      "server, which frees the series of plans before it",                                         \
+      "a plan that is loaded")
 
 #define SIGNAL_SITE_ENUM(suffix, ...) SITE_##suffix,
 enum signal_site { SIGNAL_SITES(SIGNAL_SITE_ENUM) SITE_COUNT };
@@ -253,7 +261,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(METRIC_SERIES_MAX, "interlude_metric_series_max", GAUGE, "", "The limit of series",         \
       "a start", NEVER)                                                                           \
     X(METRIC_OVERFLOW, "interlude_metric_overflow", COUNTER, "",                                  \
-      "What was counted in no series of its own, because the limit of series was reached",        \
+      "What was counted in no series of its own, because the limit of series was reached; "       \
+      "seconds and ads are not counted again",                                                    \
       "a count", NEVER)                                                                           \
     X(RELOAD_SUCCESSFUL, "interlude_config_last_reload_successful", GAUGE, "",                    \
       "1 if the last load of the plan succeeded, 0 if it was refused",                            \

@@ -14,10 +14,17 @@
 #include "signal/record.h"
 #include "signal/signals.h"
 
-/* Cells that no plan resolves. CELL_OVERFLOW takes what has no series of its own. */
+/* A plan's names resolve in the metrics that come first in the table, and a series' tag (series.h)
+ * is below this. */
+enum { SERIES_METRICS = METRIC_REQUEST_DURATION + 1, SERIES_TAGS = 16 };
+
+/* Cells that no plan resolves. The overflow cells take what has no series of its own; there is one
+ * for each metric and tag, so that sums over series stay right. CELL_OVERFLOW itself takes the
+ * durations, and what a plan cannot have. */
 enum {
     CELL_OVERFLOW,
-    CELL_COUNTERS,
+    CELL_OVERFLOWS, /* [SERIES_METRICS][SERIES_TAGS] */
+    CELL_COUNTERS = CELL_OVERFLOWS + SERIES_METRICS * SERIES_TAGS,
     CELL_HTTP = CELL_COUNTERS + SIGNAL_COUNTER_COUNT, /* one for each status from 100 to 599 */
     CELL_AGE_JUDGED = CELL_HTTP + 500, /* decisions in which posteriors could have been stale */
     CELL_DRILLS,                       /* by site: its opportunities in drills */

@@ -1,3 +1,4 @@
+#include "signal/writer.h"
 #include "support.h"
 
 #include <jansson.h>
@@ -172,23 +173,46 @@ static void an_info_is_that_of_the_plan_adopted_last(void **state)
     plan_free(next);
 }
 
-/* With too few cells nothing breaks: what has none of its own is counted all the same. */
+/* With too few cells nothing breaks: what has none of its own is counted all the same, so that it
+ * is known how often a signal could have fired; and a line tells it. */
 static void too_many_series_overflow(void **state)
 {
     (void)state;
     struct signals *small;
-    struct signals_config config = {.writers = 1, .log = &bench.log, .cells_max = 560};
+    struct signals_config config = {
+        .writers = 1, .log = &bench.log, .cells_max = CELL_FIXED_COUNT + 1};
     struct err e;
     assert_int_equal(signals_open(&config, &small, &e), ERR_OK);
     struct signal_cells *few = signals_adopt(small, plan);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         tell(signals_writer(small, 0), few, plan, "{\"variant\":\"learned\"}");
-    for (int v = 0; v < 3; v++) signal_duration(signals_writer(small, 0), few, v, 1);
+        tell(signals_writer(small, 0), few, plan, "{\"variant\":\"nobody\"}");
+    }
     struct buf out = {0};
     signals_render_metrics(small, METRICS_PROMETHEUS, &out);
     buf_char(&out, '\0');
-    assert_true(strtod(strstr(out.data, "\ninterlude_metric_overflow_total ") + 33, NULL) >= 3);
+    /* Each decision counts in four ways at least, and in some more for what it lacks; but its
+     * cooldown of 60 s or more is no count. */
+    const char *at = strstr(out.data, "\ninterlude_metric_overflow_total ") + 33;
+    assert_in_range(strtol(at, NULL, 10), 6 * 4, 6 * 20);
     free(out.data);
+    static const struct {
+        enum signal_site site;
+        uint64_t fired, opportunities;
+    } expected[] = {
+        {SITE_POSTERIORS_ABSENT, 3, 3},
+        {SITE_UNKNOWN_VARIANT, 3, 6},
+        {SITE_SESSION_INVALID, 0, 6},
+    };
+    struct signal_account accounts[SITE_COUNT];
+    signals_account(small, accounts);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(accounts[expected[i].site].fired, expected[i].fired);
+        assert_int_equal(accounts[expected[i].site].opportunities, expected[i].opportunities);
+    }
+    file_wait(bench.path, "\"event\":\"metric_overflow\",\"label_sets\":", 1);
+    file_wait(bench.path, "\"series\":1,\"series_max\":1}", 1);
+    for (int v = 0; v < 3; v++) signal_duration(signals_writer(small, 0), few, v, 1);
     signals_release(small, few);
     assert_int_equal(signals_close(small, in_ms(2000)), 0);
 }

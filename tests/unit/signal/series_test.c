@@ -60,11 +60,33 @@ static void beyond_the_limit_is_the_overflow_cell(void **state)
         if (i < 200)
             assert_int_equal(cell, CELL_FIXED_COUNT + i);
         else
-            assert_int_equal(cell, CELL_OVERFLOW);
+            assert_in_range(cell, CELL_OVERFLOWS, CELL_COUNTERS - 1);
     }
     assert_int_equal(table.refused, 50);
     assert_int_equal(series_cells(&table), 200);
     assert_int_equal(resolve(METRIC_REQUEST_DURATION, 0, "v"), CELL_OVERFLOW);
+}
+
+/* Sums do not depend on whether there was a cell left. */
+static void what_has_no_series_is_in_its_metrics_sum(void **state)
+{
+    (void)state;
+    char labels[16];
+    for (int i = 0; i < 200; i++) {
+        snprintf(labels, sizeof labels, "v%d", i);
+        resolve(METRIC_DECISIONS, 0, labels);
+    }
+    cells[0][series_resolve(&table, METRIC_POSTERIORS, 2, 0, SPAN("a"))] += 3;
+    cells[1][series_resolve(&table, METRIC_POSTERIORS, 2, 0, SPAN("b"))] += 4;
+    cells[0][series_resolve(&table, METRIC_POSTERIORS, 1, 0, SPAN("c"))] += 5;
+    cells[0][series_resolve(&table, METRIC_STATE, 2, 0, SPAN("d"))] += 6;
+    cells[0][series_resolve(&table, METRIC_COVERED_SECONDS, 0, 0, SPAN("e"))] += 420;
+    cells[0][series_resolve(&table, METRIC_ADS_DECIDED, 0, 0, SPAN("e"))] += 3;
+    cells[0][series_resolve(&table, METRIC_REQUEST_DURATION, 0, 0, SPAN("f"))] += 1;
+    assert_int_equal(series_sum(&table, METRIC_POSTERIORS, 2, 8), 7);
+    assert_int_equal(series_sum(&table, METRIC_POSTERIORS, 0, 255), 12);
+    assert_int_equal(series_sum(&table, METRIC_STATE, 0, 3), 6);
+    assert_int_equal(series_overflow(&table), 3 + 4 + 5 + 6 + 1); /* no seconds, no ads */
 }
 
 /* A histogram that does not fit takes nothing; what fits beside it still does. */
@@ -151,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_label_set_keeps_its_cell, fresh, done),
         cmocka_unit_test_setup_teardown(beyond_the_limit_is_the_overflow_cell, fresh, done),
+        cmocka_unit_test_setup_teardown(what_has_no_series_is_in_its_metrics_sum, fresh, done),
         cmocka_unit_test_setup_teardown(a_histogram_takes_its_cells_together, fresh, done),
         cmocka_unit_test_setup_teardown(old_versions_give_their_cells_back, fresh, done),
         cmocka_unit_test_setup_teardown(a_version_in_use_stays, fresh, done),
