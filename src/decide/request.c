@@ -281,8 +281,10 @@ static struct span span_cut(struct span text, size_t max)
 
 static void note_unknown_action(struct request *out, struct span name)
 {
-    if (out->unknown_actions < REQUEST_UNKNOWN_NAMES_MAX)
+    bool kept = out->unknown_actions < REQUEST_UNKNOWN_NAMES_MAX;
+    if (kept)
         out->unknown_names[out->unknown_actions] = span_cut(name, REQUEST_UNKNOWN_NAME_BYTES_MAX);
+    out->unknown_names_cut |= !kept || name.len > REQUEST_UNKNOWN_NAME_BYTES_MAX;
     out->unknown_actions++;
 }
 
@@ -425,6 +427,7 @@ static void request_init(const struct plan *plan, struct request *out)
     out->attributes.known = out->attributes.invalid = 0;
     out->posteriors_sent = POSTERIORS_SENT_NOTHING;
     out->unknown_actions = 0;
+    out->unknown_names_cut = false;
     for (int i = 0; i < plan->actions.count; i++) out->entries[i].state = ENTRY_MISSING;
 }
 

@@ -62,6 +62,7 @@ struct request {
     struct posterior_entry entries[ACTIONS_MAX];
     int unknown_actions;
     struct span unknown_names[REQUEST_UNKNOWN_NAMES_MAX]; /* the first ones, cut to 64 bytes */
+    bool unknown_names_cut; /* there are more names, or one of these is longer */
 };
 
 enum { REQUEST_VARIANT_NONE = -1, REQUEST_VARIANT_UNKNOWN = -2 };

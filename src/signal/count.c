@@ -33,19 +33,21 @@ static struct span variant(const struct telling *t)
 
 static struct names actions(const struct telling *t, action_set set)
 {
-    return (struct names){&t->plan->actions.actions[0].name, sizeof(struct action), set};
+    return (struct names){&t->plan->actions.actions[0].name, sizeof(struct action), set, false};
 }
 
 static struct names unknown_actions(const struct request *request)
 {
     int n = request->unknown_actions;
     if (n > REQUEST_UNKNOWN_NAMES_MAX) n = REQUEST_UNKNOWN_NAMES_MAX;
-    return (struct names){request->unknown_names, sizeof(struct span), (1u << n) - 1};
+    return (struct names){request->unknown_names, sizeof(struct span), (1u << n) - 1,
+                          request->unknown_names_cut};
 }
 
 static struct names attributes(const struct telling *t, uint64_t slots)
 {
-    return (struct names){&t->plan->schema.attributes[0].name, sizeof(struct attribute), slots};
+    return (struct names){&t->plan->schema.attributes[0].name, sizeof(struct attribute), slots,
+                          false};
 }
 
 /* What every site of a request has: FIELDS_REQUEST. */

@@ -92,6 +92,7 @@ static void list_end(struct record *r, char *list)
 
 void record_names(struct record *r, enum signal_field_id field, const struct names *names)
 {
+    r->cut |= names->cut;
     char *list = field_begin(r, field, 0);
     if (!list) return;
     for (uint64_t left = names->places; left; left &= left - 1) {

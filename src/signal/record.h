@@ -27,6 +27,7 @@ struct names {
     const struct span *first; /* at place 0; the next is `stride` bytes on */
     size_t stride;
     uint64_t places;
+    bool cut; /* others are left out already, or some are shortened: the record then says so */
 };
 
 void record_init(struct record *r, enum signal_site site, int64_t wall_us);

@@ -386,7 +386,32 @@ static void test_unknown_actions_are_kept_by_name(void **state)
     assert_int_equal(r->unknown_names[1].len, 63);
     assert_int_equal(r->unknown_names[2].len, 64);
     assert_int_equal(r->unknown_names[3].len, 64);
+    assert_true(r->unknown_names_cut);
     run_done(&run);
+}
+
+static void test_unknown_names_that_were_cut_are_noted(void **state)
+{
+    (void)state;
+    char longest[128], longer[128];
+    snprintf(longest, sizeof longest, "{'posteriors':{'%064d':{}}}", 0);
+    snprintf(longer, sizeof longer, "{'posteriors':{'%065d':{}}}", 0);
+    const struct {
+        const char *text;
+        bool cut;
+    } cases[] = {
+        {"{'posteriors':{}}", false},
+        {longest, false},
+        {longer, true},
+        {"{'posteriors':{'a':{},'b':{},'c':{},'d':{}}}", false},
+        {"{'posteriors':{'a':{},'b':{},'c':{},'d':{},'e':{}}}", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run run;
+        assert_int_equal(run_read(&run, plan, cases[i].text), ERR_OK);
+        if (run.request.unknown_names_cut != cases[i].cut) fail_msg("%s", cases[i].text);
+        run_done(&run);
+    }
 }
 
 /* A body that is cut anywhere is refused, whatever was read before. */
@@ -422,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_segments_and_variants),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_unknown_actions_are_kept_by_name),
+        cmocka_unit_test(test_unknown_names_that_were_cut_are_noted),
         cmocka_unit_test(test_every_cut_is_refused),
     };
     plan = fixture_finish(fixture_plan());

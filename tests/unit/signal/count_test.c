@@ -265,6 +265,29 @@ static void the_lines_of_anomalies(void **state)
     free(text);
 }
 
+/* More names than a request keeps, or longer ones: the line says that it does not tell all. */
+static void unknown_names_that_were_cut_are_told(void **state)
+{
+    (void)state;
+    char longer[512];
+    snprintf(longer, sizeof longer,
+             "{\"request_id\":\"r-2\"," LEARNED ",\"posteriors\":{" COMPLETE ",\"%065d\":{}}}", 0);
+    tell(writer, cells, plan,
+         "{\"request_id\":\"r-1\"," LEARNED ",\"posteriors\":{" COMPLETE
+         ",\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{}}}");
+    tell(writer, cells, plan, longer);
+    tell(writer, cells, plan,
+         "{\"request_id\":\"r-3\"," LEARNED ",\"posteriors\":{" COMPLETE
+         ",\"a\":{},\"b\":{},\"c\":{},\"d\":{}}}");
+    file_wait(bench.path, "\n", 3);
+    char *text = file_text(bench.path);
+    assert_int_equal(count_of(text, "\"unknown_actions\":[\"a\",\"b\",\"c\",\"d\"],\"cut\":true}"),
+                     1);
+    assert_int_equal(count_of(text, "0000\"],\"cut\":true}"), 1);
+    assert_int_equal(count_of(text, "\"unknown_actions\":[\"a\",\"b\",\"c\",\"d\"]}"), 1);
+    free(text);
+}
+
 /* Every line that is neither of the signals nor of the log, nor about the process itself. */
 static char *decision_metrics(void)
 {
@@ -334,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_sums_are_the_decisions, fresh, done),
         cmocka_unit_test_setup_teardown(durations_and_answers, fresh, done),
         cmocka_unit_test_setup_teardown(the_lines_of_anomalies, fresh, done),
+        cmocka_unit_test_setup_teardown(unknown_names_that_were_cut_are_told, fresh, done),
         cmocka_unit_test_setup_teardown(a_drill_is_no_decision, fresh, done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

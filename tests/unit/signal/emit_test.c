@@ -17,7 +17,7 @@ static const struct span name = {"x", 1};
 static const uint64_t counts[SITE_COUNT] = {1};
 
 #define SAMPLE_TEXT name
-#define SAMPLE_LIST ((struct names){&name, sizeof name, 1})
+#define SAMPLE_LIST ((struct names){&name, sizeof name, 1, false})
 #define SAMPLE_NUMBER 7
 #define SAMPLE_PLACE 7
 #define SAMPLE_COUNTS counts

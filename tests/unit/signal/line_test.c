@@ -19,7 +19,7 @@ static json_t *line_read(const char *memory, size_t len)
 /* The first `n` names of an array. */
 static struct names first(const struct span *names, int n)
 {
-    return (struct names){names, sizeof *names, n < 64 ? (1ull << n) - 1 : UINT64_MAX};
+    return (struct names){names, sizeof *names, n < 64 ? (1ull << n) - 1 : UINT64_MAX, false};
 }
 
 static void a_record_becomes_its_line(void **state)
