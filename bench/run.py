@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 from benches import (  # noqa: E402
     allocs,
     decide,
+    generator,
     memory,
     nginx,
     python,
@@ -40,6 +41,7 @@ BENCHES = {
     "reader": reader,
     "reloads": reloads,
     "sampling": sampling,
+    "generator": generator,
     "start": start,
     "story": story,
     "syscalls": syscalls,
