@@ -223,27 +223,53 @@ bool http_is_100_continue(struct span expect)
     return FOLDS_TO(expect, "100-continue");
 }
 
-static bool quality_is_zero(struct span params)
+/* A weight in thousandths (RFC 9110, 12.4.2): 0 to 1, up to three decimals; else 1. */
+static int quality_milli(struct span value)
 {
-    while (params.len) {
-        struct span param = part_next(&params, ';');
-        if (param.len < 3 || (param.data[0] | 0x20) != 'q' || param.data[1] != '=') continue;
-        for (size_t i = 2; i < param.len; i++)
-            if (param.data[i] != '0' && param.data[i] != '.') return false;
-        return true;
+    if (value.len == 0 || value.data[0] != '0') return 1000;
+    int milli = 0;
+    for (size_t i = 2, unit = 100; i < value.len && i < 5; i++, unit /= 10) {
+        if (!http_is_digit(value.data[i])) return 1000;
+        milli += (int)unit * (value.data[i] - '0');
     }
-    return false;
+    return milli;
+}
+
+/* What a range of an Accept field is worth; 0 if it names another version of the format. */
+static int range_quality(struct span params, const char *version)
+{
+    int quality = 1000;
+    while (params.len) {
+        struct span value = part_next(&params, ';');
+        struct span name = part_next(&value, '=');
+        if (value.len > 1 && value.data[0] == '"')
+            value = (struct span){value.data + 1, value.len - 2};
+        if (name.len == 1 && (name.data[0] | 0x20) == 'q')
+            return quality ? quality_milli(value) : 0;
+        if (version && FOLDS_TO(name, "version") && !span_is(value, version)) quality = 0;
+    }
+    return quality;
 }
 
 bool http_accepts_openmetrics(struct span accept)
 {
     if (accept.len < sizeof "application/openmetrics-text" - 1) return false;
+    int openmetrics = 0, plain = -1, text = -1, any = -1;
     while (accept.len) {
         struct span params = part_next(&accept, ',');
         struct span type = part_next(&params, ';');
-        if (FOLDS_TO(type, "application/openmetrics-text") && !quality_is_zero(params)) return true;
+        int *of = FOLDS_TO(type, "application/openmetrics-text") ? &openmetrics
+                  : FOLDS_TO(type, "text/plain")                 ? &plain
+                  : FOLDS_TO(type, "text/*")                     ? &text
+                  : span_is(type, "*/*")                         ? &any
+                                                                 : NULL;
+        if (!of) continue;
+        int quality = range_quality(params, of == &openmetrics ? "1.0.0" : NULL);
+        if (quality > *of) *of = quality;
     }
-    return false;
+    /* The range that says the most about a type is the one that counts (12.5.1). */
+    int other = plain >= 0 ? plain : text >= 0 ? text : any;
+    return openmetrics > 0 && openmetrics >= other;
 }
 
 uint32_t http_scheme_length(struct span target)

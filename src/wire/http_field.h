@@ -72,6 +72,8 @@ bool http_is_json(struct span content_type);
 /* No coding, or none but `identity`. */
 bool http_is_identity(struct span content_encoding);
 bool http_is_100_continue(struct span expect);
+/* It names application/openmetrics-text, of version 1.0.0 or none, and does not like text/plain
+ * better. */
 bool http_accepts_openmetrics(struct span accept);
 
 /* The length of the http:// or https:// that `target` begins with, or 0. */

@@ -68,7 +68,7 @@ struct http_reader {
     bool http_1_0;
     bool keep_alive;         /* what the client allows: version and Connection */
     bool expect_continue;    /* 100-continue (HTTP/1.1 only); another is ERR_EXPECTATION */
-    bool accept_openmetrics; /* Accept names application/openmetrics-text with q > 0 */
+    bool accept_openmetrics; /* an Accept field does: http_accepts_openmetrics */
     bool chunked;
     bool has_length;
     uint64_t content_length;
