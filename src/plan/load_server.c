@@ -216,12 +216,14 @@ static void load_sites(struct load *l, const struct yaml_tree *node, const struc
                    node->count);
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct span name = child->key->text;
-        size_t i = 0;
+        size_t i = 0, limited = options->log_site_count - options->log_site_free;
         while (i < options->log_site_count && !span_equal(options->log_sites[i], name)) i++;
         if (i == options->log_site_count)
             load_error(l, child->key->place, "there is no signal `%s` with a log line%s",
-                       load_show(name).text,
-                       load_nearest(name, options->log_sites, options->log_site_count).text);
+                       load_show(name).text, load_nearest(name, options->log_sites, limited).text);
+        else if (i >= limited)
+            load_error(l, child->key->place, "`%s` has no budget: its lines are always written",
+                       load_show(name).text);
         struct plan_log_budget budget = log->budget;
         load_budget(l, child, &self, &budget);
         if (log->site_count == PLAN_LOG_SITES_MAX) continue;

@@ -19,6 +19,8 @@ struct plan_errors {
 struct plan_options {
     const struct span *log_sites; /* names that `log: {sites: ...}` may use */
     size_t log_site_count;
+    size_t
+        log_site_free; /* so many of them, the last ones, have no budget: they may not be named */
 };
 
 /* On success the new plan, owned by the caller (plan_free). On failure NULL, and errors->count > 0.

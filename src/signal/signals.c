@@ -12,7 +12,6 @@
 enum {
     WRITERS_MAX = 256,
     RING_BYTES = 512 * 1024,
-    CELLS_MAX = 65536,
     REPORT_INTERVAL_MS = 10000,
     WINDOW_MS = 5 * 60 * 1000,
     QUIET_MS = 60 * 60 * 1000,
@@ -91,7 +90,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     copy_name(s->commit, config->commit);
     outbox_init(&s->scribe.outbox);
     s->scribe.outbox.sink.fd = -1;
-    uint32_t cells_max = config->cells_max ? config->cells_max : CELLS_MAX;
+    uint32_t cells_max = config->cells_max ? config->cells_max : SIGNALS_CELLS_MAX;
     INVARIANT(cells_max > CELL_FIXED_COUNT);
 
     enum err_code code = writers_map(s, cells_max, e);
@@ -210,7 +209,7 @@ void text_room(struct buf *b, size_t n)
 
 struct plan_options signals_plan_options(void)
 {
-    return (struct plan_options){signal_site_names(), SITE_COUNT};
+    return (struct plan_options){signal_site_names(), SITE_COUNT, SITE_COUNT - SITE_SCRIBE_FIRST};
 }
 
 bool signals_standard_descriptors(void)

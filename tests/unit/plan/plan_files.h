@@ -17,8 +17,8 @@
 #include "plan/plan_load.h"
 
 static const struct span log_sites[] = {SPAN("posteriors_partial"), SPAN("posteriors_absent"),
-                                        SPAN("session_invalid")};
-static const struct plan_options options = {log_sites, sizeof log_sites / sizeof *log_sites};
+                                        SPAN("session_invalid"), SPAN("log_suppressed")};
+static const struct plan_options options = {log_sites, sizeof log_sites / sizeof *log_sites, 1};
 
 /* The file's bytes, for the caller to free. */
 static inline struct span file_read(const char *path)
