@@ -6,9 +6,12 @@
 #include "signal/signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static bool workers_read(const char *text, int *out)
 {
@@ -66,8 +69,27 @@ static void tell_where(const struct server *server, bool hint)
             listen);
 }
 
+static bool is_same_file(int a, int b)
+{
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The log cannot tell what it lost at its end. Neither may this wait: where the log went to stderr,
+ * nobody reads that, and a write might not return. */
+static void tell_left(uint64_t left, enum plan_log_sink sink)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    bool there =
+        sink == LOG_STDERR || (sink == LOG_STDOUT && is_same_file(STDOUT_FILENO, STDERR_FILENO));
+    if (!left || there || poll(&p, 1, 0) <= 0 || !(p.revents & POLLOUT)) return;
+    fprintf(stderr, "%s: %llu log lines were left unwritten: nobody read the log\n",
+            program_invocation_short_name, (unsigned long long)left);
+}
+
 int app_serve_run(const struct server_config *config, bool hint)
 {
+    enum plan_log_sink sink = config->plan->log.sink;
     struct err e;
     struct server *server = server_open(config, &e);
     if (!server) {
@@ -76,7 +98,7 @@ int app_serve_run(const struct server_config *config, bool hint)
     }
     tell_where(server, hint);
     server_run(server);
-    server_close(server);
+    tell_left(server_close(server), sink);
     return EXIT_DONE;
 }
 

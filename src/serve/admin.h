@@ -14,8 +14,9 @@
 
 enum {
     ADMIN_CONNECTIONS_MAX = 256,
-    ADMIN_ANSWER_BYTES_MAX = 16 * 1024 * 1024,
-    ADMIN_POOL_BYTES_MAX = 64 * 1024 * 1024,
+    /* Whatever can be counted can be scraped. What is not used of it is never touched. */
+    ADMIN_ANSWER_BYTES_MAX = SIGNALS_METRICS_BYTES_MAX + 64 * 1024,
+    ADMIN_POOL_BYTES_MAX = 2 * ADMIN_ANSWER_BYTES_MAX,
     ADMIN_STALL_S = 5, /* a loop that has not turned for so long is not well */
 };
 

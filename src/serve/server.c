@@ -419,9 +419,9 @@ static void loop_thread_close(struct loop_thread *t)
     *t = (struct loop_thread){0};
 }
 
-void server_close(struct server *s)
+uint64_t server_close(struct server *s)
 {
-    if (!s) return;
+    if (!s) return 0;
     acceptor_close(&s->acceptor);
     for (int i = 0; i < s->worker_count && i < SERVER_WORKERS_MAX; i++)
         loop_thread_close(&s->threads[i]);
@@ -429,11 +429,12 @@ void server_close(struct server *s)
     loop_thread_close(&s->admin_thread);
     if (s->reloadable) reload_done(&s->reload);
     if (s->writer) signal_server_stopped(s->writer, span_of(s->stop_reason));
-    signals_close(s->signals, clock_mono_ns() + (uint64_t)LOG_CLOSE_MS * MS_NS);
+    uint64_t left = signals_close(s->signals, clock_mono_ns() + (uint64_t)LOG_CLOSE_MS * MS_NS);
     if (s->listen_fd >= 0) close(s->listen_fd);
     if (s->admin_fd >= 0) close(s->admin_fd);
     if (s->conns) munmap(s->conns, s->conns_bytes);
     free(s->workers);
     free(s->admin);
     free(s);
+    return left;
 }

@@ -49,7 +49,8 @@ int server_workers(const struct server *s);
 /* Serves until a signal ends it and the last request is answered. */
 void server_run(struct server *s);
 
-/* Ends whatever runs, and writes out the log. NULL is allowed. */
-void server_close(struct server *s);
+/* Ends whatever runs, and writes out the log, which may take a second. Returns the number of log
+ * lines that were then left unwritten. NULL is allowed. */
+uint64_t server_close(struct server *s);
 
 #endif

@@ -30,7 +30,7 @@ void label_write(struct buf *b, const char *name, struct span value)
 static uint32_t resolve(struct maker *m, enum signal_metric metric, int tag,
                         const struct span *values)
 {
-    char memory[SERIES_LABELS_BYTES_MAX], name[32];
+    char memory[SERIES_LABELS_BYTES_MAX], name[SERIES_LABEL_NAME_MAX + 1];
     struct buf b = buf_of(memory, sizeof memory);
     const char *at = signal_metrics[metric].labels;
     for (int i = 0; *at; i++) {

@@ -4,7 +4,12 @@
 #include "signal/state.h"
 #include "wire/json_write.h"
 
-enum { SAMPLE_BYTES_MAX = SERIES_LABELS_BYTES_MAX + 512 };
+enum { AROUND_LABELS_BYTES_MAX = 128 }; /* name, suffix, `le`, value */
+_Static_assert((int)SERIES_LABELS_BYTES_MAX + AROUND_LABELS_BYTES_MAX <=
+                   (int)SIGNALS_SAMPLE_BYTES_MAX,
+               "what is legal can be scraped");
+
+enum { SAMPLE_BYTES_MAX = SIGNALS_SAMPLE_BYTES_MAX + 512 }; /* a HELP line, too */
 
 struct page {
     struct signals *signals;

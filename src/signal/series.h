@@ -16,7 +16,10 @@
 
 enum {
     SERIES_VERSIONS_KEPT = 4,
-    SERIES_LABELS_BYTES_MAX = 1024,
+    SERIES_LABEL_NAME_MAX = 16,
+    /* A value may be all of what is escaped. */
+    SERIES_LABELS_BYTES_MAX =
+        METRIC_LABELS_MAX * (SERIES_LABEL_NAME_MAX + (int)sizeof "=\"\"," + 2 * NAME_BYTES_MAX),
     SERIES_NONE = -1,
 };
 

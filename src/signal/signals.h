@@ -19,6 +19,14 @@
 #include "plan/plan_load.h"
 #include "signal/table.h"
 
+enum {
+    SIGNALS_CELLS_MAX = 65536, /* of each writer: the most series, and what is always counted */
+    /* The greatest text of a sample: four labels with names all of quotes, and what is around. */
+    SIGNALS_SAMPLE_BYTES_MAX = 768,
+    /* So all metrics together are at most: */
+    SIGNALS_METRICS_BYTES_MAX = SIGNALS_CELLS_MAX * SIGNALS_SAMPLE_BYTES_MAX,
+};
+
 struct signals;
 struct signal_writer;
 struct signal_cells;

@@ -341,6 +341,33 @@ class Sinks(unittest.TestCase):
         self.assertEqual(server.wait_exit(), 0, server.errors())
         self.assertLess(time.monotonic() - begun, 6)  # 1 s for the log, and room for a busy machine
 
+    def test_what_is_left_at_the_end_is_told(self):
+        """Not by the log, which nobody reads."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        server = serve(self, plan_text(server="drain: 0s"), stdout=writer)
+        os.close(writer)
+        fire(server, 1000)
+        server.signal(signal.SIGTERM)
+        self.assertEqual(server.wait_exit(), 0)
+        left = re.search(r"(\d+) log lines were left unwritten: nobody read the log\n$",
+                         server.errors())
+        self.assertIsNotNone(left, server.errors())
+        read = bytearray()
+        while got := os.read(reader, 65536):
+            read += got
+        # Of the lines: two of the start, 1,000, two of the stop; and log_suppressed, if any.
+        self.assertIn(int(left[1]) + read.count(b"\n"), (1004, 1005))
+        self.assertTrue(read.endswith(b"\n"))
+
+    def test_nothing_is_left_of_a_log_that_is_read(self):
+        server = Server(plan_text())
+        self.addCleanup(server.close)
+        fire(server, 100)
+        server.signal(signal.SIGINT)
+        self.assertEqual(server.wait_exit(), 0)
+        self.assertNotIn("unwritten", server.errors())
+
     def test_reloads_with_the_reader_stopped(self):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)

@@ -1,4 +1,4 @@
-#include "signal/writer.h"
+#include "signal/state.h"
 #include "support.h"
 
 #include <jansson.h>
@@ -217,6 +217,32 @@ static void too_many_series_overflow(void **state)
     assert_int_equal(signals_close(small, in_ms(2000)), 0);
 }
 
+/* As many series as there can be, and each as long as one can be, are shorter than the limit that
+ * others rely on. */
+static void what_is_legal_can_be_scraped(void **state)
+{
+    (void)state;
+    struct signals *own;
+    struct signals_config config = {.writers = 1, .log = &bench.log};
+    struct err e;
+    assert_int_equal(signals_open(&config, &own, &e), ERR_OK);
+    char labels[SERIES_LABELS_BYTES_MAX];
+    memset(labels, 'x', sizeof labels);
+    for (int i = 0; !own->series.refused; i++) {
+        for (int k = 0; k < 5; k++) labels[k] = (char)('a' + (i >> 4 * k & 15));
+        series_resolve(&own->series, i % 4 ? METRIC_MISSING_POSTERIORS : METRIC_REQUEST_DURATION, 0,
+                       0, (struct span){labels, sizeof labels});
+    }
+    for (int format = METRICS_PROMETHEUS; format <= METRICS_OPENMETRICS; format++) {
+        struct buf out = {0};
+        signals_render_metrics(own, (enum metrics_format)format, &out);
+        assert_true(out.len > SIGNALS_METRICS_BYTES_MAX / 2); /* or nothing was tried */
+        assert_true(out.len <= SIGNALS_METRICS_BYTES_MAX);
+        free(out.data);
+    }
+    assert_int_equal(signals_close(own, in_ms(2000)), 0);
+}
+
 static void the_list_is_json(void **state)
 {
     (void)state;
@@ -310,6 +336,7 @@ int main(void)
         TEST(the_process_is_told),
         TEST(an_info_is_that_of_the_plan_adopted_last),
         TEST(too_many_series_overflow),
+        TEST(what_is_legal_can_be_scraped),
         TEST(the_list_is_json),
         TEST(no_plan_has_more_series_than_were_counted),
     };

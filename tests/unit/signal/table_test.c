@@ -1,3 +1,4 @@
+#include "signal/series.h"
 #include "support.h"
 
 /* Lower-case words with underscores. */
@@ -43,6 +44,10 @@ static void metrics_are_well_formed(void **state)
         assert_true(is_name(row->name) && is_plain(row->help) && is_plain(row->moves));
         assert_null(strstr(row->name, "_total"));
         for (int k = 0; k < i; k++) assert_string_not_equal(row->name, signal_metrics[k].name);
+        for (const char *at = row->labels; *at; at += strspn(at, " ")) {
+            assert_in_range(strcspn(at, " "), 1, SERIES_LABEL_NAME_MAX);
+            at += strcspn(at, " ");
+        }
         int labels = *row->labels ? 1 + count_of(row->labels, " ") : 0;
         assert_true(labels <= METRIC_LABELS_MAX);
     }
