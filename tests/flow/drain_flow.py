@@ -139,8 +139,8 @@ class Drain(unittest.TestCase):
             except ConnectionError:
                 break
             with c:
-                c.send(decide())
                 try:
+                    c.send(decide())
                     self.assertEqual(c.answer().status, 200)
                     answered += 1
                 except (Closed, ConnectionError):
