@@ -86,7 +86,7 @@ static bool given(const struct options *o, const char *name)
     return false;
 }
 
-static volatile sig_atomic_t stop;
+static atomic_int stop;
 
 static void stop_ask(int signal_number)
 {

@@ -31,7 +31,7 @@
 #include "lab/load_target.h"
 #include "record/capture.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 enum {
     LOAD_CONNECTIONS_MAX = 10000,
@@ -64,7 +64,7 @@ struct load_options {
     uint64_t interval_ns; /* above 0 */
     const struct load_bodies *bodies;
     /* Not 0: the schedule ends, and what is under way has LOAD_GRACE_NS more. May be NULL. */
-    const volatile sig_atomic_t *stop;
+    const atomic_int *stop;
 
     void *context; /* the hooks'; each of them may be NULL */
     /* All connections are open, and nothing was sent yet. An error ends the run with it. */

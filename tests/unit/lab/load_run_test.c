@@ -613,7 +613,7 @@ static void turns(void **state)
                          rows[i].active);
 }
 
-static volatile sig_atomic_t stop;
+static atomic_int stop;
 
 static void *stop_soon(void *argument)
 {
