@@ -1,4 +1,4 @@
-"""The log's reader stopped against running: p99, open loop, at half of the capacity, with a warning
+"""The log's reader stopped against running: p99, open loop, with half of the core in use, a warning
 on every request and no budget, so that every one of them has a line to lose.
 
 The stopped reader has read nothing since the start, and its pipe is full; it reads on when all is
@@ -9,7 +9,7 @@ import json
 import signal
 import time
 
-from lib import drive, pairs, process, tails
+from lib import drive, process, tails
 from lib.process import BenchError
 
 from . import warning
@@ -18,7 +18,6 @@ HELP = "the log's reader stopped against running: p99, and what became of each l
 PACKAGES = ["wrk"]
 PROGRAMS = ["interlude", "interlude-lab"]
 P99_BAR = 1.05
-SHARE = 0.5
 WAYS = ("written", "dropped", "suppressed", "outranked")
 
 
@@ -73,20 +72,19 @@ def run(bench, report, options):
     }
     body = warning.body_file(bench)
     tails.same_decision(targets.values(), body)
-    rate = round(SHARE * tails.capacity(bench, report, targets["running"], body))
-    drive.load(bench, targets["stopped"], rate, 2, body=body)  # its pipe and ring are full
+    rate = tails.rate_for(bench, report, targets, options.share, body)
+    drive.load(bench, targets["stopped"], rate // len(targets), 2, body=body)  # all is full now
     answered = tails.signals(targets["stopped"])[warning.SITE]["fired"]
     began = time.monotonic()
-    runs = pairs.rounds(
+    runs = tails.rounds(
         report,
-        "reader",
         targets,
-        lambda target: drive.load(bench, target, rate, options.duration, body=body),
+        lambda: drive.load_together(bench, targets, rate, options.duration, body=body),
         options.rounds,
     )
     stopped_s = time.monotonic() - began
     report.say(
-        f"At {SHARE:.0%} of the capacity, {rate:,} requests a second, each with a warning; "
+        f"{rate:,} requests a second, {options.share:g}% of the core, each with a warning; "
         f"the reader stopped for {stopped_s:,.0f} s:"
     )
     report.data["stopped_s"] = stopped_s

@@ -1,9 +1,9 @@
-"""Ten reloads a second against none, at 80% of the capacity, open loop: no request fails, and p99
-stays where it is.
+"""Ten reloads a second against none, with 80% of the core in use, open loop: no request fails, and
+p99 stays where it is.
 
-Each reload finds another plan. In the runs without reloads the plan's file is written and the
-operations port is asked as often, for its health, so that what differs is the reload alone. The
-plan is compiled on the core of the load generator, which is where everything is but the worker."""
+Each reload finds another plan. Of the servers without reloads, the plan's file is written and the
+operations port is asked as often, for its health, so that what differs is the reload alone. Plans
+are compiled on the core of the load generator, which is where everything is but the workers."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.parse
 
-from lib import drive, pairs, tails
+from lib import drive, tails
 from lib.process import BenchError
 from lib.targets import JSON
 
@@ -19,12 +19,12 @@ HELP = "ten reloads a second against none, at 80% load: failed requests, p99"
 PACKAGES = ["wrk"]
 PROGRAMS = ["interlude", "interlude-lab"]
 P99_BAR = 1.10
-SHARE = 0.8
+SHARE_PERCENT = 80
 PERIOD_S = 0.1
 
 
 def options(parser):
-    tails.options(parser)
+    tails.options(parser, SHARE_PERCENT)
 
 
 class Operator(threading.Thread):
@@ -72,34 +72,38 @@ def started(bench, name):
     return target
 
 
-def measure(bench, target, rate, seconds, reloads):
-    operator = Operator(target, reloads)
-    operator.start()
+def measure(bench, targets, rate, seconds):
+    operators = {name: Operator(t, name == "reloads") for name, t in targets.items()}
+    for operator in operators.values():
+        operator.start()
     try:
-        run = drive.load(bench, target, rate, seconds)
+        runs = drive.load_together(bench, targets, rate, seconds)
     finally:
-        operator.stop()
-    if operator.refused:
-        raise BenchError(f"{operator.refused} of {operator.asked} were refused")
-    return dict(run, asked=operator.asked)
+        for operator in operators.values():
+            operator.stop()
+    for name, operator in operators.items():
+        if operator.refused:
+            raise BenchError(f"{name}: {operator.refused} of {operator.asked} were refused")
+        runs[name]["asked"] = operator.asked
+    return runs
 
 
 def run(bench, report, options):
     targets = {name: started(bench, name) for name in ("none", "reloads", "none again")}
-    rate = round(SHARE * tails.capacity(bench, report, targets["none"], drive.REQUEST))
-    runs = pairs.rounds(
+    rate = tails.rate_for(bench, report, targets, options.share, drive.REQUEST)
+    runs = tails.rounds(
         report,
-        "reloads",
         targets,
-        lambda t: measure(bench, t, rate, options.duration, t is targets["reloads"]),
+        lambda: measure(bench, targets, rate, options.duration),
         options.rounds,
     )
     reloads = sum(run["asked"] for run in runs["reloads"])
     per_s = reloads / (options.duration * options.rounds)
     report.say(
-        f"At {SHARE:.0%} of the capacity, {rate:,} requests a second; "
-        f"{reloads:,} reloads, {per_s:.1f} a second:"
+        f"{rate:,} requests a second, {options.share:g}% of the core; {reloads:,} reloads, "
+        f"{per_s:.1f} a second:"
     )
+    report.data["rate"] = rate
     tails.tell(report, "reloads", runs, ("none", "none again", "reloads"), {"p99_us": P99_BAR})
     failed = sum(run["failed"] for run in runs["reloads"])
     report.at_most("  failed requests", failed, 0)

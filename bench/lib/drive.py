@@ -59,24 +59,26 @@ def generator_of(told):
     }
 
 
-def load(bench, target, rate, seconds, connections=64, body=REQUEST):
-    """`rate` requests a second, due when they are due: {"rate", "cpu_us", "p50_us", "p99_us",
-    "p999_us", "bottleneck", "carries"}. Latencies count from when a request was due. `bottleneck`:
-    the generator itself held up; `carries`: which percentiles are the target's all the same."""
+def load_run(bench, targets, rate, seconds, connections, body):
+    """One run of interlude-lab load: its summary, and the CPU seconds of each target."""
     command = ["taskset", "-c", str(bench.client_core), bench.program("interlude-lab"), "load"]
-    command += [target.url, "--rate", str(rate), "--duration", f"{seconds:g}s", "--json"]
+    command += [target.url for target in targets]
+    command += ["--rate", str(rate), "--duration", f"{seconds:g}s", "--json"]
     command += ["--connections", str(connections), "--body", bodies_file(bench, body)]
-    before = target.cpu_s()
+    before = [target.cpu_s() for target in targets]
     ran = subprocess.run(command, capture_output=True, text=True)
-    used = target.cpu_s() - before
+    used = [target.cpu_s() - cpu for target, cpu in zip(targets, before)]
     if not ran.stdout.startswith("{"):
-        raise BenchError(f"interlude-lab load against {target.name}: {ran.stderr or ran.stdout}")
-    told = json.loads(ran.stdout)
-    result = told["targets"][0]
+        names = ", ".join(target.name for target in targets)
+        raise BenchError(f"interlude-lab load against {names}: {ran.stderr or ran.stdout}")
+    return json.loads(ran.stdout), used
+
+
+def result_of(target, result, used, told):
     if result["p999_ns"] is None:
         raise BenchError(
-            f"{target.name} at {rate} a second: only {result['answered']} of {result['due']} requests "
-            f"were answered: {result['errors']}, {result['unsent']} not sent"
+            f"{target.name}: only {result['answered']} of {result['due']} requests were answered: "
+            f"{result['errors']}, {result['unsent']} not sent"
         )
     return {
         "rate": result["answers_per_second"],
@@ -85,4 +87,23 @@ def load(bench, target, rate, seconds, connections=64, body=REQUEST):
         "answered": result["answered"],
         "failed": result["due"] - result["answered"],
         **generator_of(told),
+    }
+
+
+def load(bench, target, rate, seconds, connections=64, body=REQUEST):
+    """`rate` requests a second, due when they are due: {"rate", "cpu_us", "p50_us", "p99_us",
+    "p999_us", "bottleneck", "carries"}. Latencies count from when a request was due. `bottleneck`:
+    the generator itself held up; `carries`: which percentiles are the target's all the same."""
+    told, used = load_run(bench, [target], rate, seconds, connections, body)
+    return result_of(target, told["targets"][0], used[0], told)
+
+
+def load_together(bench, targets, rate, seconds, connections=64, body=REQUEST):
+    """The same of several targets {name: target} at once, which take turns request by request and
+    share rate and connections: whatever the machine does, it does to all. {name: as `load`}."""
+    each = list(targets.values())
+    told, used = load_run(bench, each, rate, seconds, connections // len(each), body)
+    return {
+        name: result_of(targets[name], result, cpu, told)
+        for name, result, cpu in zip(targets, told["targets"], used)
     }

@@ -20,21 +20,8 @@ def run(report, what, targets, measure, pairs):
     return out
 
 
-def rounds(report, what, targets, measure, count):
-    """Measures every target once a round, every other round the other way about, so that a drift
-    favours none: {name: [run, one a round]} for targets of {name: target}."""
-    out = {name: [] for name in targets}
-    for i in range(count):
-        names = list(targets)
-        for name in names if i % 2 == 0 else reversed(names):
-            report.progress(f"{what}: round {i + 1} of {count}, {name}")
-            out[name].append(measure(targets[name]))
-    report.progress("")
-    return out
-
-
 def of_rounds(runs, a, again, b):
-    """The pairs of rounds, as `compare` takes them."""
+    """The pairs of {name: [run, one a round]}, as `compare` takes them."""
     return {"ab": list(zip(runs[a], runs[b])), "aa": list(zip(runs[a], runs[again]))}
 
 

@@ -1,32 +1,62 @@
-"""What the benches of the tail share: is B's p99 within a factor of A's, open loop, at a share of
-the capacity; A beside a second A, made the same way."""
+"""What the benches of the tail share: is B's p99 within a factor of A's, open loop.
+
+A, B and a second A run at the same time: their workers share one core, and the load generator takes
+turns, request by request. So a moment in which the machine stands still, which on a shared machine
+is what a p99 is made of, hits all of them alike, and a wait of one server's own hits it alone. What
+one costs in CPU would slow all three; that is measured apart. The load is a share of that core's
+time, found by asking."""
 
 import json
 import urllib.request
 
-from . import drive, pairs, stats
+from . import drive, pairs
 from .arguments import at_least
 from .process import BenchError
 
-PAIRS, DURATION_S = 20, 10  # the fewest that a bar on latency is judged by
+ROUNDS, DURATION_S = 20, 10  # the fewest that a bar on latency is judged by
+SHARE_PERCENT = 50
 METRICS = ("cpu_us", "p50_us", "p99_us", "p999_us")
 
 
-def options(parser):
-    parser.add_argument("--rounds", type=at_least(6), default=PAIRS, help=f"from 6 (default {PAIRS})")
+def options(parser, share_percent=SHARE_PERCENT):
+    parser.add_argument("--rounds", type=at_least(6), default=ROUNDS, help=f"from 6 (default {ROUNDS})")
     parser.add_argument(
         "--duration", type=at_least(1), default=DURATION_S, help=f"seconds a run (default {DURATION_S})"
     )
+    parser.add_argument(
+        "--share",
+        type=at_least(1, float),
+        default=share_percent,
+        help=f"of the workers' core, in per cent (default {share_percent})",
+    )
 
 
-def capacity(bench, report, target, body):
-    """What the target answers a second, by a closed loop; the median of three."""
-    rates = []
-    for _ in range(4):  # the first warms it up
-        report.progress(f"capacity of {target.name}")
-        rates.append(drive.saturate(bench, target, 2, body=body)["rate"])
+def cpu_of(runs):
+    """Microseconds a request, whoever answered it."""
+    answered = sum(run["answered"] for run in runs.values())
+    return sum(run["cpu_us"] * run["answered"] for run in runs.values()) / answered
+
+
+def rate_for(bench, report, targets, share_percent, body):
+    """Requests a second, of all targets together, at which their core is so busy."""
+    rate = 10000
+    for seconds in (1, 2, 3):  # CPU a request falls as the rate rises: more come at once
+        report.progress(f"looking for {share_percent:g}% of the core, {rate:,} a second")
+        cpu_us = cpu_of(drive.load_together(bench, targets, rate, seconds, body=body))
+        rate = round(share_percent / 100 / (cpu_us / 1e6))
     report.progress("")
-    return stats.median(rates[1:])
+    return rate
+
+
+def rounds(report, targets, measure, count):
+    """`measure` returns {name: run}; what it returned `count` times, as {name: [run]}."""
+    runs = {name: [] for name in targets}
+    for i in range(count):
+        report.progress(f"round {i + 1} of {count}")
+        for name, run in measure().items():
+            runs[name].append(run)
+    report.progress("")
+    return runs
 
 
 def signals(target):
