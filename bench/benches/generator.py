@@ -2,12 +2,8 @@
 a millisecond after they were due, beside how late the machine's own timers are. The server has the
 other core. Twice: arrivals as listeners', at random, and evenly spaced ones."""
 
-import json
-import subprocess
-
 from lib import drive, stats
 from lib.arguments import at_least
-from lib.process import BenchError
 
 HELP = "how late interlude-lab load itself is, at 20,000/s"
 PACKAGES = []
@@ -25,13 +21,8 @@ def options(parser):
 
 
 def measure(bench, target, arrivals, seconds):
-    command = ["taskset", "-c", str(bench.client_core), bench.program("interlude-lab"), "load"]
-    command += [target.url, "--rate", str(RATE), "--duration", f"{seconds}s", "--json"]
-    command += ["--arrivals", arrivals, "--body", drive.bodies_file(bench, drive.REQUEST)]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    if not ran.stdout.startswith("{"):
-        raise BenchError(f"interlude-lab load: {ran.stderr or ran.stdout}")
-    told = json.loads(ran.stdout)
+    arguments = ["--arrivals", arrivals, "--body", drive.bodies_file(bench, drive.REQUEST)]
+    told = drive.lab_load(bench, [target], RATE, seconds, arguments)
     result, generator = told["targets"][0], told["generator"]
     return {
         "late_percent": 100 * (result["late"] + result["unsent"]) / result["due"],

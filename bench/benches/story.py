@@ -14,9 +14,7 @@ run again with this collector. The worker has one core; the collector, the gener
 server's other threads, the log's too, share the other. docs/story.md tells what to make of it."""
 
 import fcntl
-import json
 import os
-import subprocess
 
 from lib import drive, pairs, process, stats
 from lib.arguments import at_least
@@ -154,16 +152,10 @@ def written_bytes(pid):
 
 def measure(bench, target, rate, seconds, bodies):
     """One run. A percentile that unanswered requests hide is None."""
-    command = ["taskset", "-c", str(bench.client_core), bench.program("interlude-lab"), "load"]
-    command += [target.url, "--rate", str(rate), "--duration", f"{seconds}s", "--json"]
-    command += ["--timeout", f"{TIMEOUT_S}s", "--body", bodies]
     cpu, written = target.cpu_s(), written_bytes(target.pid)
-    limit_s = seconds + 10 * TIMEOUT_S + 10
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    arguments = ["--timeout", f"{TIMEOUT_S}s", "--body", bodies]
+    told = drive.lab_load(bench, [target], rate, seconds, arguments)
     cpu, written = target.cpu_s() - cpu, written_bytes(target.pid) - written
-    if not ran.stdout.startswith("{"):
-        raise BenchError(f"interlude-lab load against {target.name}: {ran.stderr or ran.stdout}")
-    told = json.loads(ran.stdout)
     result = told["targets"][0]
     share = result["answered"] / max(1, result["due"])
     percentiles = {p: result[p.replace("_us", "_ns")] for p in PERCENTILES}
