@@ -19,7 +19,8 @@ def commit():
         return ran.stdout.strip() if ran.returncode == 0 else ""
 
     # Only what is built and measured: a document being written makes no other program.
-    changed = git("status", "--porcelain", "--untracked-files=no", "src", "bench", "Makefile")
+    built = ("src", "bench", "Makefile", ":!bench/results")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *built)
     return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+changes" if changed else "")
 
 
