@@ -5,16 +5,16 @@
 
 #include <stdint.h>
 
-#define STAGES(X)                                                                   \
-    X(STAGE_READ, "read")                                                           \
-    X(STAGE_PARSE, "parse")                                                         \
-    X(STAGE_ALLOCATE, "allocate")                                                   \
-    X(STAGE_PRESENCE, "presence")                                                   \
-    X(STAGE_MASK, "mask")                                                           \
-    X(STAGE_CHOOSE, "choose")                                                       \
-    X(STAGE_SETTLE, "settle")                                                       \
-    X(STAGE_ENCODE, "encode")                                                       \
-    X(STAGE_SIGNALS, "signals")                                                     \
+#define STAGES(X)                 \
+    X(STAGE_READ, "read")         \
+    X(STAGE_PARSE, "parse")       \
+    X(STAGE_ALLOCATE, "allocate") \
+    X(STAGE_PRESENCE, "presence") \
+    X(STAGE_MASK, "mask")         \
+    X(STAGE_CHOOSE, "choose")     \
+    X(STAGE_SETTLE, "settle")     \
+    X(STAGE_ENCODE, "encode")     \
+    X(STAGE_SIGNALS, "signals")   \
     X(STAGE_WRITE, "write")
 
 #define STAGE_ENUM(code, name) code,
