@@ -52,8 +52,8 @@ static void print_sites(struct buf *b)
 static void print_losses(struct buf *b)
 {
     static const char *const meanings[] = {
-        [LOSS_RING_FULL] = "lines come faster than they are written, or nobody reads the log: a "
-                           "worker's ring had no room left",
+        [LOSS_RING_FULL] = ("lines come faster than they are written, or nobody reads the log: a "
+                            "worker's ring had no room left"),
         [LOSS_SINK_GONE] = "the log's reader has closed its end, or a write failed",
         [LOSS_DISK_FULL] = "the file system, the quota or the limit of a file's size is reached",
         [LOSS_SHUTDOWN] = "the process ended before the log took what was left",
