@@ -82,6 +82,9 @@ const char *app_option(int argc, char **argv, int *i, const char *name);
 /* "PROGRAM COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
 int app_usage_error(const char *command, const char *text, const char *what);
 
+/* "PROGRAM COMMAND: what e says" on stderr. Returns EXIT_WRONG. */
+int app_fail(const char *command, const struct err *e);
+
 /* For a command that opens files and sockets, before it does: a stdout or stderr that is closed
  * keeps its number, so that nothing else gets it and is written to, and writing to it stays an
  * error. A reader that leaves is from then on an error too, and not the process's end. */

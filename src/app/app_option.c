@@ -27,6 +27,12 @@ int app_usage_error(const char *command, const char *text, const char *what)
     return EXIT_WRONG;
 }
 
+int app_fail(const char *command, const struct err *e)
+{
+    fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, command, e->text);
+    return EXIT_WRONG;
+}
+
 void app_output_begin(void)
 {
     int fd = open("/dev/null", O_RDONLY);

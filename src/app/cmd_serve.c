@@ -92,10 +92,7 @@ int app_serve_run(const struct server_config *config, bool hint)
     enum plan_log_sink sink = config->plan->log.sink;
     struct err e;
     struct server *server = server_open(config, &e);
-    if (!server) {
-        fprintf(stderr, "%s serve: %s\n", program_invocation_short_name, e.text);
-        return EXIT_WRONG;
-    }
+    if (!server) return app_fail("serve", &e);
     tell_where(server, hint);
     server_run(server);
     tell_left(server_close(server), sink);

@@ -18,12 +18,6 @@ static const char usage[] = "interlude-lab profile URL [--duration D]\n"
                             "getting requests: it times\n"
                             "one in 127. docs/profile.md says what the stages are.\n";
 
-static int fail(const struct err *e)
-{
-    fprintf(stderr, "interlude-lab profile: %s\n", e->text);
-    return EXIT_WRONG;
-}
-
 static enum err_code look(const struct load_target *target, struct profile *out, struct err *e)
 {
     char *body;
@@ -61,13 +55,13 @@ int lab_profile(int argc, char **argv)
     struct load_target target;
     struct profile before, after, between;
     if (load_target_parse(url, "/metrics", &target, &e) || look(&target, &before, &e))
-        return fail(&e);
+        return app_fail("profile", &e);
     struct timespec nap = {(time_t)(duration_ns / 1000000000), (long)(duration_ns % 1000000000)};
     nanosleep(&nap, NULL);
-    if (look(&target, &after, &e)) return fail(&e);
+    if (look(&target, &after, &e)) return app_fail("profile", &e);
     if (!profile_between(&before, &after, &between)) {
         err_set(&e, ERR_USAGE, "the server was restarted between the two looks");
-        return fail(&e);
+        return app_fail("profile", &e);
     }
     if (!profile_sampled(&between)) {
         fputs("No request was sampled: one in 127 is. Is the server getting any? A longer "

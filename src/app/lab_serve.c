@@ -86,9 +86,8 @@ int lab_serve(int argc, char **argv)
         config.answer = story_answer;
     struct err e;
     if (story_open(&story, &e)) {
-        fprintf(stderr, "interlude-lab serve: %s\n", e.text);
         plan_free(config.plan);
-        return EXIT_WRONG;
+        return app_fail("serve", &e);
     }
     int code = app_serve_run(&config, false);
     story_close();

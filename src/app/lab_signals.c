@@ -40,12 +40,6 @@ struct look {
     struct signals_list list;
 };
 
-static int fail(const struct err *e)
-{
-    fprintf(stderr, "interlude-lab signals: %s\n", e->text);
-    return EXIT_WRONG;
-}
-
 static void look_done(struct look *l)
 {
     free(l->text);
@@ -73,8 +67,7 @@ static void wait_ns(uint64_t ns)
     while (nanosleep(&at, &at) != 0) continue;
 }
 
-/* ---- check -------------------------------------------------------------------------------------
- */
+/* ---- check ---- */
 
 static const char *too_little(enum signals_verdict verdict)
 {
@@ -147,14 +140,13 @@ static int check(const struct load_target *target, uint64_t over_ns)
     if (!code && over_ns) wait_ns(over_ns);
     if (!code) code = look_take(target, &now, &e);
     if (!code) code = judge_all(over_ns ? &before.list : NULL, &now.list, count, &e);
-    int exit_code = code ? fail(&e) : verdict_print(&now.list, count);
+    int exit_code = code ? app_fail("signals", &e) : verdict_print(&now.list, count);
     look_done(&before);
     look_done(&now);
     return exit_code;
 }
 
-/* ---- drill -------------------------------------------------------------------------------------
- */
+/* ---- drill ---- */
 
 /* The drills of a site, as soon as all of them have an outcome. *settled: it was so within two
  * seconds. */
@@ -203,7 +195,7 @@ static int outcome_tell(const struct load_target *signals, struct span name,
     bool settled;
     if (drills_wait(signals, name, &now, &settled, &e)) {
         printf("not known\n");
-        return fail(&e);
+        return app_fail("signals", &e);
     }
     const char *outcome = settled ? signals_drill_outcome(before, &now) : NULL;
     printf("%s\n", outcome ? outcome : "no outcome within 2 s");
@@ -222,7 +214,7 @@ static int drill_site(const struct load_target *drills, const struct load_target
     struct signals_drills before;
     bool settled;
     snprintf(json, sizeof json, "{\"signal\":\"%.*s\"}", (int)name.len, name.data);
-    if (drills_wait(signals, name, &before, &settled, &e)) return fail(&e);
+    if (drills_wait(signals, name, &before, &settled, &e)) return app_fail("signals", &e);
     if (!settled) {
         printf("%.*s: not drilled: an earlier drill has no outcome yet\n", (int)name.len,
                name.data);
@@ -230,7 +222,7 @@ static int drill_site(const struct load_target *drills, const struct load_target
     }
     if (load_target_post(drills, json, &status, &body, &e)) {
         lab_operations_wrong(drills, &e);
-        return fail(&e);
+        return app_fail("signals", &e);
     }
     printf("%.*s: ", (int)name.len, name.data);
     int code =
@@ -245,7 +237,7 @@ static int drill(const struct load_target *signals)
     snprintf(drills.path, sizeof drills.path, "%s", DRILL_PATH);
     struct look all;
     struct err e;
-    if (look_take(signals, &all, &e)) return fail(&e);
+    if (look_take(signals, &all, &e)) return app_fail("signals", &e);
     int worst = EXIT_DONE, lines = 0;
     for (int i = 0; i < all.list.count && worst != EXIT_WRONG; i++) {
         if (!span_is(all.list.sites[i].expected, "rare")) continue;
@@ -288,6 +280,6 @@ int lab_signals(int argc, char **argv)
     struct load_target target;
     struct err e;
     if (load_target_parse(check_url ? check_url : drill_url, "/v1/signals", &target, &e))
-        return fail(&e);
+        return app_fail("signals", &e);
     return check_url ? check(&target, over_ns) : drill(&target);
 }

@@ -2,10 +2,36 @@
 
 #include "wire/json_read.h"
 
-static void read_text(struct json_reader *r, struct span *out)
+/* A member of an object, and who reads its value to where. */
+struct member {
+    const char *name;
+    void (*read)(struct json_reader *r, void *to);
+    void *to;
+};
+
+/* Members that are not known are skipped. */
+static void read_object(struct json_reader *r, const struct member *members, size_t count)
+{
+    struct span key;
+    if (json_peek(r) != JSON_OBJECT) {
+        json_fail(r, ERR_JSON_SYNTAX, "an object was expected");
+        return;
+    }
+    if (!json_object_begin(r)) return;
+    while (json_object_next(r, &key)) {
+        size_t i = 0;
+        while (i < count && !span_is(key, members[i].name)) i++;
+        if (i < count)
+            members[i].read(r, members[i].to);
+        else
+            json_skip(r);
+    }
+}
+
+static void read_text(struct json_reader *r, void *to)
 {
     if (json_peek(r) == JSON_STRING)
-        json_string(r, out);
+        json_string(r, to);
     else
         json_fail(r, ERR_JSON_SYNTAX, "a string was expected");
 }
@@ -17,108 +43,70 @@ static bool read_number(struct json_reader *r, struct json_number *out)
     return false;
 }
 
-static void read_count(struct json_reader *r, uint64_t *out)
+static void read_count(struct json_reader *r, void *to)
 {
     struct json_number number;
     if (!read_number(r, &number)) return;
     if (number.integral && number.integer >= 0)
-        *out = (uint64_t)number.integer;
+        *(uint64_t *)to = (uint64_t)number.integer;
     else
         json_fail(r, ERR_JSON_SYNTAX, "a count was expected");
 }
 
-static void read_rate(struct json_reader *r, double *out)
+static void read_rate(struct json_reader *r, void *to)
 {
     struct json_number number;
-    if (read_number(r, &number)) *out = number.value;
+    if (read_number(r, &number)) *(double *)to = number.value;
 }
 
-static bool begin_object(struct json_reader *r)
+static void read_cost(struct json_reader *r, void *to)
 {
-    if (json_peek(r) == JSON_OBJECT) return json_object_begin(r);
-    json_fail(r, ERR_JSON_SYNTAX, "an object was expected");
-    return false;
-}
-
-static void read_cost(struct json_reader *r, struct signals_site *site)
-{
-    struct span key;
-    if (!begin_object(r)) return;
-    while (json_object_next(r, &key)) {
-        if (span_is(key, "records_per_second"))
-            read_rate(r, &site->records_per_s);
-        else if (span_is(key, "lines_per_second"))
-            read_rate(r, &site->lines_per_s);
-        else
-            json_skip(r);
-    }
-}
-
-static void read_drills(struct json_reader *r, struct signals_drills *d)
-{
-    const struct {
-        const char *name;
-        uint64_t *count;
-    } members[] = {
-        {"fired", &d->fired},           {"written", &d->written},     {"dropped", &d->dropped},
-        {"suppressed", &d->suppressed}, {"outranked", &d->outranked},
+    struct signals_site *site = to;
+    const struct member members[] = {
+        {"records_per_second", read_rate, &site->records_per_s},
+        {"lines_per_second", read_rate, &site->lines_per_s},
     };
-    enum { MEMBERS = sizeof members / sizeof *members };
-    struct span key;
-    if (!begin_object(r)) return;
-    while (json_object_next(r, &key)) {
-        int i = 0;
-        while (i < MEMBERS && !span_is(key, members[i].name)) i++;
-        if (i < MEMBERS)
-            read_count(r, members[i].count);
-        else
-            json_skip(r);
-    }
+    read_object(r, members, sizeof members / sizeof *members);
+}
+
+static void read_drills(struct json_reader *r, void *to)
+{
+    struct signals_drills *d = to;
+    const struct member members[] = {
+        {"fired", read_count, &d->fired},
+        {"written", read_count, &d->written},
+        {"dropped", read_count, &d->dropped},
+        {"suppressed", read_count, &d->suppressed},
+        {"outranked", read_count, &d->outranked},
+    };
+    read_object(r, members, sizeof members / sizeof *members);
 }
 
 static void read_site(struct json_reader *r, struct signals_site *site)
 {
-    const struct {
-        const char *name;
-        struct span *text;
-        uint64_t *count;
-    } members[] = {
-        {"name", &site->name, NULL},
-        {"state", &site->state, NULL},
-        {"expected", &site->expected, NULL},
-        {"fired", NULL, &site->fired},
-        {"opportunities", NULL, &site->opportunities},
-        {"written", NULL, &site->written},
-        {"dropped", NULL, &site->dropped},
-        {"suppressed", NULL, &site->suppressed},
-        {"outranked", NULL, &site->outranked},
+    const struct member members[] = {
+        {"name", read_text, &site->name},
+        {"state", read_text, &site->state},
+        {"expected", read_text, &site->expected},
+        {"fired", read_count, &site->fired},
+        {"opportunities", read_count, &site->opportunities},
+        {"share", read_rate, &site->share},
+        {"written", read_count, &site->written},
+        {"dropped", read_count, &site->dropped},
+        {"suppressed", read_count, &site->suppressed},
+        {"outranked", read_count, &site->outranked},
+        {"cost", read_cost, site},
+        {"drills", read_drills, &site->drills},
     };
-    enum { MEMBERS = sizeof members / sizeof *members };
     *site = (struct signals_site){0};
-    struct span key;
-    if (!begin_object(r)) return;
-    while (json_object_next(r, &key)) {
-        int i = 0;
-        while (i < MEMBERS && !span_is(key, members[i].name)) i++;
-        if (i < MEMBERS && members[i].text)
-            read_text(r, members[i].text);
-        else if (i < MEMBERS)
-            read_count(r, members[i].count);
-        else if (span_is(key, "share"))
-            read_rate(r, &site->share);
-        else if (span_is(key, "cost"))
-            read_cost(r, site);
-        else if (span_is(key, "drills"))
-            read_drills(r, &site->drills);
-        else
-            json_skip(r);
-    }
+    read_object(r, members, sizeof members / sizeof *members);
     if (!r->error && (!site->name.len || !site->state.len || !site->expected.len))
         json_fail(r, ERR_JSON_SYNTAX, "a signal lacks its name, state or expected");
 }
 
-static void read_sites(struct json_reader *r, struct signals_list *list)
+static void read_sites(struct json_reader *r, void *to)
 {
+    struct signals_list *list = to;
     if (json_peek(r) != JSON_ARRAY) {
         json_fail(r, ERR_JSON_SYNTAX, "an array was expected");
         return;
@@ -137,15 +125,9 @@ enum err_code signals_list_read(struct span json, char *scratch, struct signals_
 {
     struct json_reader r;
     struct signals_list list = {0};
-    struct span key;
+    const struct member members[] = {{"signals", read_sites, &list}};
     json_reader_init(&r, json, scratch, json.len);
-    if (begin_object(&r))
-        while (json_object_next(&r, &key)) {
-            if (span_is(key, "signals"))
-                read_sites(&r, &list);
-            else
-                json_skip(&r);
-        }
+    read_object(&r, members, 1);
     if (json_end(&r) && !list.count) json_fail(&r, ERR_JSON_SYNTAX, "there are no signals in it");
     if (r.error) {
         err_set(e, r.error, "%s", r.error_text);
