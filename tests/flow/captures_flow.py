@@ -11,22 +11,8 @@ import tempfile
 import time
 import unittest
 
-from lib import server as server_module
+from lib.lab import load, load_start, url
 from lib.server import ROOT, Server, plan
-
-
-def lab(*args):
-    program = os.path.join(os.path.dirname(server_module.BINARY), "interlude-lab")
-    return [program, "load", *[str(a) for a in args]]
-
-
-def load(*args):
-    return subprocess.run(lab(*args), capture_output=True, text=True, timeout=60,
-                          stdin=subprocess.DEVNULL)
-
-
-def url(address):
-    return "http://%s:%d" % address
 
 
 def documented_reader():
@@ -92,10 +78,9 @@ class Pairs(unittest.TestCase):
         """Of six pairs none may be missing."""
         with Server(plan()) as server:
             here = url(server.decisions)
-            running = subprocess.Popen(lab(here, here, "--rate", 500, "--pairs", 6,
-                                           "--pair-duration", "200ms", "--metric", "p99", "--bar",
-                                           1000, "--connections", 4, "--json"),
-                                       stdout=subprocess.PIPE, text=True)
+            running = load_start(here, here, "--rate", 500, "--pairs", 6, "--pair-duration",
+                                 "200ms", "--metric", "p99", "--bar", 1000, "--connections", 4,
+                                 "--json", stdout=subprocess.PIPE)
             for _ in range(3):  # one might fall between two runs
                 time.sleep(0.6)
                 running.send_signal(signal.SIGSTOP)

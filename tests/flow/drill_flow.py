@@ -4,23 +4,17 @@ interlude-lab signals."""
 import http.server
 import json
 import os
-import subprocess
 import threading
 import unittest
 
-from lib import server as server_module
+from lib import lab
 from lib.faults import UNLIMITED, Told, fire, plan_text, serve
 from lib.server import Server, free_port, wait_for
 from lib.wire import get, post
 
 
-def lab_run(*args):
-    program = os.path.join(os.path.dirname(server_module.BINARY), "interlude-lab")
-    return subprocess.run([program, *args], capture_output=True, text=True, timeout=60)
-
-
-def lab(*args):
-    return lab_run("signals", *args)
+def lab_signals(*args):
+    return lab.run("signals", *args)
 
 
 def gated(condition):
@@ -37,7 +31,7 @@ class Drill(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = Server(plan_text())
-        cls.url = "http://%s:%d" % cls.server.operations
+        cls.url = lab.url(cls.server.operations)
 
     @classmethod
     def tearDownClass(cls):
@@ -96,7 +90,7 @@ class Drill(unittest.TestCase):
         self.assertEqual(post(self.server.decisions, "/v1/drill", {}).status, 404)
 
     def test_the_lab_drills_all(self):
-        run = lab("--drill", self.url)
+        run = lab_signals("--drill", self.url)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         for name in self.REQUESTS:
             self.assertIn(name + ": written\n", run.stdout)
@@ -117,7 +111,7 @@ class Drill(unittest.TestCase):
         try:
             wait_for(lambda: Told(self.server).outcome("posteriors_stale", "outranked") >
                      before.outcome("posteriors_stale", "outranked"), what="live traffic")
-            runs = [lab("--drill", self.url) for _ in range(3)]
+            runs = [lab_signals("--drill", self.url) for _ in range(3)]
         finally:
             ending.set()
             thread.join()
@@ -151,7 +145,7 @@ class Drill(unittest.TestCase):
         for gate in ("tier != 'gold'", "has(tier) && tier != 'gold'",
                      "hour != 4 || segment_id != 'core' || tenure_days < 700"):
             with self.subTest(gate), Server(gated(gate)) as server:
-                run = lab("--drill", "http://%s:%d" % server.operations)
+                run = lab_signals("--drill", lab.url(server.operations))
                 self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
                 for name in self.REQUESTS:
                     self.assertIn(name + ": written\n", run.stdout)
@@ -159,20 +153,20 @@ class Drill(unittest.TestCase):
     def test_what_is_not_proved_is_no_success(self):
         """A gate that might let somebody through, for all that the drill can tell, and does not."""
         with Server(gated("tier == 'a' || tier != 'a'")) as server:
-            run = lab("--drill", "http://%s:%d" % server.operations)
+            run = lab_signals("--drill", lab.url(server.operations))
             answer = post(server.operations, "/v1/drill", {"signal": "posteriors_absent"})
         self.assertEqual(run.returncode, 1)
         self.assertIn("posteriors_absent: not drilled: no request that was made up", run.stdout)
         self.assertIn("unknown_variant: written\n", run.stdout)
         self.assertEqual((answer.status, answer.code), (422, "not_fired"))
         with Server(gated("true")) as server:  # no request can fire it: there is nothing to prove
-            run = lab("--drill", "http://%s:%d" % server.operations)
+            run = lab_signals("--drill", lab.url(server.operations))
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn("posteriors_absent: not drilled: no request can fire", run.stdout)
 
     def test_a_line_that_is_not_written_is_told(self):
         with Server(plan_text("%s, sites: {unknown_variant: {rate: 0}}" % UNLIMITED)) as server:
-            run = lab("--drill", "http://%s:%d" % server.operations)
+            run = lab_signals("--drill", lab.url(server.operations))
         self.assertEqual(run.returncode, 1)
         self.assertIn("unknown_variant: suppressed\n", run.stdout)
 
@@ -231,7 +225,7 @@ class Check(unittest.TestCase):
         ]
         for name, signals, code, says in rows:
             with self.subTest(name):
-                run = lab("--check", self.answering(self.listed(*signals)))
+                run = lab_signals("--check", self.answering(self.listed(*signals)))
                 self.assertEqual(run.returncode, code, run.stdout + run.stderr)
                 for text in says:
                     self.assertIn(text, run.stdout)
@@ -251,7 +245,7 @@ class Check(unittest.TestCase):
         for name, after, code, says in rows:
             with self.subTest(name):
                 url = self.answering(self.listed(before), self.listed(after))
-                run = lab("--check", url, "--over", "1ms")
+                run = lab_signals("--check", url, "--over", "1ms")
                 self.assertEqual(run.returncode, code, run.stdout + run.stderr)
                 self.assertIn(says, run.stdout + run.stderr)
 
@@ -262,39 +256,39 @@ class Check(unittest.TestCase):
                           ("an error", self.answering("{}", status=500)),
                           ("not on this machine", "http://192.0.2.1:7071")):
             with self.subTest(name):
-                run = lab("--check", url)
+                run = lab_signals("--check", url)
                 self.assertEqual((run.returncode, run.stdout), (2, ""))
                 self.assertTrue(run.stderr.startswith("interlude-lab signals: " + url), run.stderr)
         for args in ([], ["--check"], ["--check", "http://127.0.0.1:1", "--drill", "x"],
                      ["--check", "http://127.0.0.1:1", "--over", "soon"]):
-            self.assertEqual(lab(*args).returncode, 2)
+            self.assertEqual(lab_signals(*args).returncode, 2)
 
     def test_the_error_says_what_to_do(self):
         server = serve(self)
         nobody = "http://127.0.0.1:%d" % free_port()
         for url, says in ((nobody, "start the server"),
-                          ("http://%s:%d" % server.decisions, "is it the operations port?")):
+                          (lab.url(server.decisions), "is it the operations port?")):
             for command in (["signals", "--check"], ["signals", "--drill"], ["profile"]):
                 with self.subTest(url=url, command=command):
-                    run = lab_run(*command, url)
+                    run = lab.run(*command, url)
                     self.assertEqual((run.returncode, run.stdout), (2, ""))
                     self.assertIn(url, run.stderr)
                     self.assertIn(says, run.stderr)
                     self.assertIn("operations port", run.stderr)
-        run = lab("--gremlins")
+        run = lab_signals("--gremlins")
         self.assertIn("see `interlude-lab signals --help`", run.stderr)
 
     def test_a_profile_of_an_idle_server_is_a_sentence(self):
         server = serve(self)
-        run = lab_run("profile", "http://%s:%d" % server.operations, "--duration", "1ms")
+        run = lab.run("profile", lab.url(server.operations), "--duration", "1ms")
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("No request was sampled", run.stderr)
 
     def test_a_real_server(self):
         server = serve(self)
-        url = "http://%s:%d" % server.operations
+        url = lab.url(server.operations)
         for over in ([], ["--over", "1ms"]):
-            run = lab("--check", url, *over)
+            run = lab_signals("--check", url, *over)
             self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
             self.assertIn("Nothing could be judged", run.stdout)
         enough = threading.Event()
@@ -305,14 +299,14 @@ class Check(unittest.TestCase):
         absent = threading.Thread(target=fire_on)
         absent.start()
         try:
-            run = lab("--check", url, "--over", "3s")
+            run = lab_signals("--check", url, "--over", "3s")
         finally:
             enough.set()
             absent.join()
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("posteriors_absent is constant: declared rare", run.stdout)
         # Ten minutes before the server's own verdict, the check does not call it well.
-        run = lab("--check", url)
+        run = lab_signals("--check", url)
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("posteriors_absent looks constant so far (", run.stdout)
         # The worst comes first.

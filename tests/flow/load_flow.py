@@ -10,24 +10,10 @@ import tempfile
 import time
 import unittest
 
-from lib import server as server_module
+from lib import lab
+from lib.lab import load, load_start, url
 from lib.server import Server, free_port, plan
 from lib.wire import get
-
-
-def lab(*args):
-    """The command line. The lab is built beside the server."""
-    program = os.path.join(os.path.dirname(server_module.BINARY), "interlude-lab")
-    return [program, "load", *[str(a) for a in args]]
-
-
-def load(*args):
-    return subprocess.run(lab(*args), capture_output=True, text=True, timeout=60,
-                          stdin=subprocess.DEVNULL)
-
-
-def url(address):
-    return "http://%s:%d" % address
 
 
 def metric(server, name):
@@ -96,9 +82,8 @@ class Load(unittest.TestCase):
     def test_a_stopped_server_is_seen(self):
         """A stop of 300 ms in a second: nearly a third of all requests wait for its end."""
         with Server(plan()) as server:
-            running = subprocess.Popen(lab(url(server.decisions), "--rate", 1000, "--duration",
-                                           "1s", "--connections", 16, "--json"),
-                                       stdout=subprocess.PIPE, text=True)
+            running = load_start(url(server.decisions), "--rate", 1000, "--duration", "1s",
+                                 "--connections", 16, "--json", stdout=subprocess.PIPE)
             time.sleep(0.6)  # of which the lab takes 0.2 to look at the machine's timers
             server.signal(signal.SIGSTOP)
             time.sleep(0.3)
@@ -110,8 +95,8 @@ class Load(unittest.TestCase):
 
     def test_interrupted(self):
         with Server(plan()) as server:
-            running = subprocess.Popen(lab(url(server.decisions), "--rate", 500, "--duration",
-                                           "60s", "--json"), stdout=subprocess.PIPE, text=True)
+            running = load_start(url(server.decisions), "--rate", 500, "--duration", "60s",
+                                 "--json", stdout=subprocess.PIPE)
             time.sleep(0.7)
             running.send_signal(signal.SIGINT)
             told = json.loads(running.communicate(timeout=30)[0])["targets"][0]
@@ -121,9 +106,9 @@ class Load(unittest.TestCase):
 
     def test_a_stopped_generator_takes_the_blame(self):
         with Server(plan()) as server:
-            running = subprocess.Popen(lab(url(server.decisions), "--rate", 400, "--duration",
-                                           "3s", "--arrivals", "constant", "--connections", 1,
-                                           "--json"), stdout=subprocess.PIPE, text=True)
+            running = load_start(url(server.decisions), "--rate", 400, "--duration", "3s",
+                                 "--arrivals", "constant", "--connections", 1, "--json",
+                                 stdout=subprocess.PIPE)
             time.sleep(1)
             running.send_signal(signal.SIGSTOP)
             time.sleep(0.7)
@@ -153,9 +138,8 @@ class Load(unittest.TestCase):
     def test_a_capture_begins_with_the_run(self):
         with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
             capture = os.path.join(directory, "capture")
-            running = subprocess.Popen(lab(url(server.decisions), "--rate", 10, "--duration", "60s",
-                                           "--interval", "60s", "--out", capture),
-                                       stdout=subprocess.DEVNULL)
+            running = load_start(url(server.decisions), "--rate", 10, "--duration", "60s",
+                                 "--interval", "60s", "--out", capture, stdout=subprocess.DEVNULL)
             try:
                 end = time.monotonic() + 30
                 while not os.path.exists(capture) or not os.path.getsize(capture):
@@ -171,9 +155,9 @@ class Load(unittest.TestCase):
         with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
             fifo = os.path.join(directory, "capture")
             os.mkfifo(fifo)
-            running = subprocess.Popen(lab(url(server.decisions), "--rate", 100, "--duration",
-                                           "1500ms", "--interval", "100ms", "--out", fifo),
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            running = load_start(url(server.decisions), "--rate", 100, "--duration", "1500ms",
+                                 "--interval", "100ms", "--out", fifo, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
             with open(fifo, "rb") as f:
                 f.read(1)
             out, told = running.communicate(timeout=30)
@@ -184,17 +168,17 @@ class Load(unittest.TestCase):
     def test_output_that_cannot_be_written(self):
         with Server(plan()) as server:
             here = url(server.decisions)
-            run = [*lab(here), "--rate", "100", "--duration", "50ms"]
-            help_ = [*lab(), "--help"]
-            for command in run, [*run, "--json"], help_, [lab()[0], "profile", "--help"]:
+            run = [*lab.command("load", here), "--rate", "100", "--duration", "50ms"]
+            help_ = lab.command("load", "--help")
+            for command in run, [*run, "--json"], help_, [lab.program(), "profile", "--help"]:
                 self.assert_output_is_missed(command)
 
     def test_a_profile_that_cannot_be_written(self):
         with Server(plan()) as server:
-            busy = subprocess.Popen(lab(url(server.decisions), "--rate", 1000, "--duration", "60s"),
-                                    stdout=subprocess.DEVNULL)
+            busy = load_start(url(server.decisions), "--rate", 1000, "--duration", "60s",
+                              stdout=subprocess.DEVNULL)
             try:
-                self.assert_output_is_missed([lab()[0], "profile", url(server.operations),
+                self.assert_output_is_missed([lab.program(), "profile", url(server.operations),
                                               "--duration", "2s"])
             finally:
                 busy.kill()
@@ -211,8 +195,8 @@ class Load(unittest.TestCase):
     def test_a_closed_stdout_is_not_the_capture(self):
         with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
             capture = os.path.join(directory, "capture")
-            command = lab(url(server.decisions), "--rate", 100, "--duration", "50ms", "--out",
-                          capture)
+            command = lab.command("load", url(server.decisions), "--rate", 100,
+                                  "--duration", "50ms", "--out", capture)
             subprocess.run(["sh", "-c", "exec %s <&- >&- 2>&-" % shlex.join(command)], timeout=60)
             with open(capture) as f:
                 for line in f:
@@ -220,9 +204,8 @@ class Load(unittest.TestCase):
 
     def test_a_hung_server_is_left_when_asked(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            running = subprocess.Popen(lab(url(listener.getsockname()), "--rate", 50, "--duration",
-                                           "100ms", "--timeout", "50s", "--json"),
-                                       stdout=subprocess.PIPE, text=True)
+            running = load_start(url(listener.getsockname()), "--rate", 50, "--duration", "100ms",
+                                 "--timeout", "50s", "--json", stdout=subprocess.PIPE)
             time.sleep(1.5)  # the schedule is over, as a rule; if not, it is ended
             running.send_signal(signal.SIGINT)
             told = json.loads(running.communicate(timeout=30)[0])["targets"][0]

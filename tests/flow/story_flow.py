@@ -316,6 +316,5 @@ class Usage(unittest.TestCase):
         def has_story(binary):
             with open(binary, "rb") as f:
                 return b"story_answer" in f.read()
-        lab = os.path.join(os.path.dirname(server_module.BINARY), "interlude-lab")
-        self.assertTrue(has_story(lab))
+        self.assertTrue(has_story(lab.program()))
         self.assertFalse(has_story(server_module.BINARY))
