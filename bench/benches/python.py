@@ -59,18 +59,8 @@ def body_of(bench, form):
 
 def load_tell(report, share, rate, runs):
     report.say(f"At {share:.0%} of the Python service's capacity, {rate:,} requests a second:")
-    rows = [["", "python", "interlude", "ratio", "95% interval", "python / python"]]
-    compared = {}
-    for metric in ("cpu_us", *LATENCIES, "rss_mib"):
-        c = compared[metric] = pairs.compare(runs, metric)
-        row = [metric.replace("_", " "), f"{c['a']:,.1f}", f"{c['b']:,.1f}"]
-        row.append(f"{c['ratio']['median']:.4f}")
-        for interval in (c["ratio"], c["same"]):
-            known = interval["low"] is not None
-            row.append(f"{interval['low']:.4f} to {interval['high']:.4f}" if known else "too few")
-        rows.append(row)
-    report.table(rows)
-    report.generator(*pairs.bottlenecks(runs))
+    names = ("python", "python", "interlude")
+    compared = pairs.tell(report, names, runs, ("cpu_us", *LATENCIES, "rss_mib"), 4)
     report.say()
     report.data[f"load_{share:.0%}"] = {"rate": rate, "compared": compared, "runs": runs}
 

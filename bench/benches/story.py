@@ -11,7 +11,8 @@ is what the method makes of no difference. Six rounds are the fewest that carry 
 
 Where less than half of a run's requests were answered, it is `stalled`, and that combination is not
 run again with this collector. The worker has one core; the collector, the generator and the
-server's other threads, the log's too, share the other. docs/story.md tells what to make of it."""
+server's other threads, the log's too, share the other. Neither halts in between (bench/awake.c).
+docs/story.md tells what to make of it."""
 
 import fcntl
 import os
@@ -307,6 +308,7 @@ def run(bench, report, options):
     plan, body = plan_file(bench), python.body_of(bench, "story")
     bodies = drive.bodies_file(bench, body)
     capacity = capacity_of(bench, report, distinct, plan, body, options)
+    bench.awake()
     for mood in options.only:
         mood_run(bench, report, mood, forms, plan, bodies, capacity, options)
     report.say("stalled: less than half of the requests were answered.")

@@ -60,3 +60,20 @@ def compare(runs, metric):
         "same": same,
         "change": stats.change_verdict(ratio, same),
     }
+
+
+def tell(report, names, runs, metrics, digits):
+    """A table of all metrics; names: (A, A', B). Returns {metric: as `compare` says it}."""
+    rows = [["", names[0], names[2], "ratio", "95% interval", f"{names[1]} / {names[0]}"]]
+    compared = {metric: compare(runs, metric) for metric in metrics}
+    for metric, c in compared.items():
+        row = [metric.replace("_", " "), f"{c['a']:,.1f}", f"{c['b']:,.1f}"]
+        row.append(f"{c['ratio']['median']:.{digits}f}")
+        for interval in (c["ratio"], c["same"]):
+            low, high = interval["low"], interval["high"]
+            known = low is not None
+            row.append(f"{low:.{digits}f} to {high:.{digits}f}" if known else "too few")
+        rows.append(row)
+    report.table(rows)
+    report.generator(*bottlenecks(runs))
+    return compared

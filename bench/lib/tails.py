@@ -79,21 +79,10 @@ def tell(report, key, runs, names, bars):
     """names: (A, A', B). bars: {metric: bar}. A table of all metrics, and a verdict for each
     bar."""
     paired = pairs.of_rounds(runs, *names)
-    rows = [["", names[0], names[2], "ratio", "95% interval", f"{names[1]} / {names[0]}"]]
-    compared = {}
-    for metric in METRICS:
-        c = compared[metric] = pairs.compare(paired, metric)
-        row = [metric.replace("_", " "), f"{c['a']:,.1f}", f"{c['b']:,.1f}"]
-        row.append(f"{c['ratio']['median']:.3f}")
-        for interval in (c["ratio"], c["same"]):
-            known = interval["low"] is not None
-            row.append(f"{interval['low']:.3f} to {interval['high']:.3f}" if known else "too few")
-        rows.append(row)
-    report.table(rows)
+    compared = pairs.tell(report, names, paired, METRICS, 3)
     for metric, bar in bars.items():
         what = metric.split("_")[0]
         report.bar(f"  {what}, {names[2]} / {names[0]}", compared[metric]["ratio"], bar)
         report.against_itself(f"  {what}, {names[1]} / {names[0]}", compared[metric]["same"])
-    report.generator(*pairs.bottlenecks(paired))
     report.say()
     report.data[key] = {"compared": compared, "runs": {n: runs[n] for n in names}}

@@ -90,6 +90,13 @@ class Bench:
             file.write(text)
         return path
 
+    def awake(self):
+        """From now on no core halts (bench/awake.c): for loads so light that they are idle between
+        two requests."""
+        program = self.compiled("awake.c")
+        for core in (self.server_core, self.client_core):
+            self.scope.start([program], core=core)
+
     def collector(self, *mood):
         """A collector on the client's core; its stdin is for a server to write to."""
         if not hasattr(self, "collector_program"):
