@@ -13,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PLANS = 64, BODY_BYTES_MAX = 16 * 1024 };
 
-/* ---- plans --------------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 /* How a plan's conditions read, so that they need no evaluator here. */
 enum ad_free { AD_FREE_NONE, AD_FREE_GUARDED, AD_FREE_BARE };
@@ -109,8 +108,7 @@ static void plans_make(void)
     }
 }
 
-/* ---- requests made of choices -------------------------------------------------------------------
- */
+/* ---- requests made of choices ---- */
 
 struct input {
     const uint8_t *at, *end;
@@ -224,8 +222,7 @@ static void make_body(struct buf *b, struct input *in)
         if (b->data[i] == '\'') b->data[i] = '"';
 }
 
-/* ---- what an answer may be ----------------------------------------------------------------------
- */
+/* ---- what an answer may be ---- */
 
 /* A session's number, or -1 where it is not known. */
 static int64_t number_of(const struct request *request, int slot)

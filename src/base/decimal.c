@@ -51,8 +51,7 @@ static const uint64_t ten_whole[WORD_DIGITS] = {
 };
 /* clang-format on */
 
-/* ---- the text ----------------------------------------------------------------------------------
- */
+/* ---- the text ---- */
 
 struct written {
     const char *digits, *dot,
@@ -152,8 +151,7 @@ static inline int64_t digit_place(const struct written *n, const char *at)
     return n->exponent + (at < n->dot ? n->dot - at - 1 : n->dot - at);
 }
 
-/* ---- up to 19 digits ---------------------------------------------------------------------------
- */
+/* ---- up to 19 digits ---- */
 
 static inline double from_bits(uint64_t bits)
 {
@@ -230,8 +228,7 @@ static inline void word_value(uint64_t word, int64_t q, bool negative, struct de
     out->integral = word_integer(word, q, negative, &out->integer);
 }
 
-/* ---- more digits: exactly ----------------------------------------------------------------------
- */
+/* ---- more digits: exactly ---- */
 
 struct big {
     uint64_t limb[BIG_LIMBS_MAX]; /* the lowest first */

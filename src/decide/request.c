@@ -41,8 +41,7 @@ static bool once(struct reading *r, uint32_t *seen, int field)
     return true;
 }
 
-/* ---- the request's own fields ------------------------------------------------------------------
- */
+/* ---- the request's own fields ---- */
 
 static void read_id(struct reading *r, struct span *id, size_t bytes_max, const char *pointer)
 {
@@ -148,8 +147,7 @@ static void read_last(struct reading *r)
     }
 }
 
-/* ---- session: what is no value of its type is unknown and told, never an error ------------------
- */
+/* ---- session: what is no value of its type is unknown and told, never an error ---- */
 
 static void read_attribute_number(struct reading *r, const struct attribute *attribute, int slot)
 {
@@ -225,8 +223,7 @@ static void read_session(struct reading *r)
     }
 }
 
-/* ---- posteriors: judged later, by presence; here they are only sorted ---------------------------
- */
+/* ---- posteriors: judged later, by presence; here they are only sorted ---- */
 
 static void read_entry(struct reading *r, struct posterior_entry *entry)
 {
@@ -317,8 +314,7 @@ static void read_posteriors(struct reading *r)
     }
 }
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ---- */
 
 enum field {
     FIELD_REQUEST_ID,

@@ -28,8 +28,7 @@ struct load_body {
     size_t count;
 };
 
-/* ---- compiling ----------------------------------------------------------------------------------
- */
+/* ---- compiling ---- */
 
 /* A body while it is compiled: text grows in `b`, and becomes a piece whenever a template comes. */
 struct builder {
@@ -292,8 +291,7 @@ void load_bodies_done(struct load_bodies *set)
     *set = (struct load_bodies){NULL, 0, 0};
 }
 
-/* ---- making -------------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static void float_write(struct buf *b, int64_t millionths)
 {
@@ -344,8 +342,7 @@ void load_bodies_make(const struct load_bodies *set, uint64_t seed, uint64_t seq
     }
 }
 
-/* ---- built in -----------------------------------------------------------------------------------
- */
+/* ---- built in ---- */
 
 #define SESSION                                                                           \
     "\"request_id\":\"r-{seq}\",\"segment_id\":\"core\",\"unit_id\":\"u-{unit}\","        \

@@ -54,8 +54,7 @@ struct run {
     char body[LOAD_BODY_BYTES_MAX];
 };
 
-/* ---- connections and their requests
- * -------------------------------------------------------------- */
+/* ---- connections and their requests ---- */
 
 static void run_step(struct run *r, struct load_conn *c, enum load_step step);
 
@@ -203,8 +202,7 @@ static void run_expire(struct run *r, uint64_t now_ns)
     while ((c = r->retry.first) && c->since_ns + RETRY_NS <= now_ns) conn_open(r, c);
 }
 
-/* ---- the schedule
- * -------------------------------------------------------------------------------- */
+/* ---- the schedule ---- */
 
 static void due_next(struct run *r)
 {
@@ -292,8 +290,7 @@ static bool run_finished(struct run *r, uint64_t now_ns)
     return r->queued == 0 && r->requests == 0;
 }
 
-/* ---- waiting
- * ------------------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -359,8 +356,7 @@ static void run_schedule(struct run *r)
     load_meter_finish(&r->meter, now);
 }
 
-/* ---- beginning and end
- * --------------------------------------------------------------------------- */
+/* ---- beginning and end ---- */
 
 /* Opens everything, and waits until each connection is open or has failed. */
 static enum err_code run_open(struct run *r, struct err *e)

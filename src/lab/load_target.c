@@ -68,8 +68,7 @@ enum err_code load_target_parse(const char *url, const char *default_path, struc
     return ERR_OK;
 }
 
-/* ---- fetching: HTTP/1.0, so that the answer ends with the connection ---------------------------
- */
+/* ---- fetching: HTTP/1.0, so that the answer ends with the connection ---- */
 
 struct answer_text {
     char *memory;

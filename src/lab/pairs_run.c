@@ -34,8 +34,7 @@ const char *pairs_metric_name(enum pairs_metric metric)
     return metrics[metric].name;
 }
 
-/* ---- runs
- * ----------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 struct series {
     const struct pairs_options *o;
@@ -157,8 +156,7 @@ enum err_code pairs_run(const struct pairs_options *o, struct pairs_result *out,
     return code;
 }
 
-/* ---- what they say
- * -------------------------------------------------------------------------------------- */
+/* ---- what they say ---- */
 
 static bool kind_conclude(struct pairs_kind *kind, size_t pairs)
 {
@@ -187,8 +185,7 @@ bool pairs_answer(const struct pairs_options *o, const struct pairs_result *r)
     return r->verdict != PAIRS_VOID && (!o->bar || r->bar == PAIRS_MET);
 }
 
-/* ---- for people ---------------------------------------------------------------------------------
- */
+/* ---- for people ---- */
 
 static unsigned long long ull(uint64_t n)
 {
@@ -259,8 +256,7 @@ void pairs_print(struct buf *b, const struct pairs_options *o, const struct pair
     reasons_print(b, o, r);
 }
 
-/* ---- for machines -------------------------------------------------------------------------------
- */
+/* ---- for machines ---- */
 
 static void number_json(struct buf *b, double value, bool known)
 {

@@ -59,8 +59,7 @@ static unsigned long long ull(uint64_t n)
     return n;
 }
 
-/* ---- for people ---------------------------------------------------------------------------------
- */
+/* ---- for people ---- */
 
 static void target_print(struct buf *b, const struct load_options *o,
                          const struct capture_interval *i)
@@ -152,8 +151,7 @@ void summary_print(struct buf *b, const struct load_options *o, const struct loa
     warnings_print(b, r, &g);
 }
 
-/* ---- for machines -------------------------------------------------------------------------------
- */
+/* ---- for machines ---- */
 
 static void u64_json(struct buf *b, const char *key, uint64_t n)
 {

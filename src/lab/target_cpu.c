@@ -67,8 +67,7 @@ static enum err_code process_add(int pid, double *seconds, struct err *e)
     return ERR_OK;
 }
 
-/* ---- the processes below one
- * ------------------------------------------------------------------------------------ */
+/* ---- the processes below one ---- */
 
 struct process {
     int pid, parent;

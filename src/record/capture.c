@@ -88,8 +88,7 @@ void capture_total_all(const struct capture *c, struct capture_interval *out)
     }
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 static enum err_code interval_append(struct capture *c, size_t *cap, struct span line,
                                      struct err *e)

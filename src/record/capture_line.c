@@ -95,8 +95,7 @@ static const struct member latency_members[] = {
     MEMBER(hist, "max_ns", max, U64),  {0},
 };
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static void write_value(struct buf *b, const struct member *m, const char *at)
 {
@@ -192,8 +191,7 @@ void capture_write_interval(struct buf *b, const struct capture_interval *i)
     buf_char(b, '}');
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static bool read_u64(struct json_reader *r, uint64_t max, uint64_t *out)
 {

@@ -12,8 +12,7 @@ struct check {
 
 static bool check(const struct check *c, struct node *n);
 
-/* ---- words for messages -------------------------------------------------------------------------
- */
+/* ---- words for messages ---- */
 
 static const char *a_type(enum attribute_type type)
 {
@@ -47,8 +46,7 @@ static bool fail_not_yet(const struct check *c, size_t at, const char *what)
     return rule_fail(c->e, at, "%s is not supported yet", what);
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 static bool is_session(const struct attribute *a)
 {
@@ -134,8 +132,7 @@ static bool check_call(const struct check *c, struct node *n)
     return rule_fail(c->e, n->name_at, "%s is not part of Interlude's conditions", call);
 }
 
-/* ---- operators ----------------------------------------------------------------------------------
- */
+/* ---- operators ---- */
 
 static bool check_not(const struct check *c, struct node *n)
 {

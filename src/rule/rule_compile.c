@@ -44,8 +44,7 @@ static void close_jumps(struct output *o, uint32_t first)
         if (jumps(o->code[i].op) && o->code[i].skip == SKIP_OPEN) o->code[i].skip = o->count - i;
 }
 
-/* ---- relations ----------------------------------------------------------------------------------
- */
+/* ---- relations ---- */
 
 static uint8_t outcomes_of(enum token_kind relation)
 {
@@ -173,8 +172,7 @@ static void emit_in(struct output *o, const struct node *n, uint8_t r)
     close_jumps(o, first);
 }
 
-/* ---- truths -------------------------------------------------------------------------------------
- */
+/* ---- truths ---- */
 
 static void emit_chain(struct output *o, const struct node *n, uint8_t r)
 {
@@ -223,8 +221,7 @@ static void emit_truth(struct output *o, const struct node *n, uint8_t r)
     }
 }
 
-/* ---- what is read -------------------------------------------------------------------------------
- */
+/* ---- what is read ---- */
 
 /* Slots whose absence settles a chain are guarded in all of it: the answer is the same whatever
  * their reading gives. This holds on either side, since the chains absorb errors on either side:
@@ -242,8 +239,7 @@ static void find_reads(struct output *o, const struct node *n, uint64_t guarded)
     for (const struct node *of = n->operands; of; of = of->next) find_reads(o, of, guarded);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ---- */
 
 static const struct rule *rule_finish(struct output *o, struct span text)
 {

@@ -15,8 +15,7 @@ static void put(struct rule_values *v, union attribute_value value)
     if (v->count < RULE_VALUES_MAX) v->values[v->count++] = value;
 }
 
-/* ---- literals -----------------------------------------------------------------------------------
- */
+/* ---- literals ---- */
 
 static bool loads_slot(const struct instruction *load, int slot)
 {
@@ -75,8 +74,7 @@ static void put_literals(const struct search *s, const struct rule *rule)
     }
 }
 
-/* ---- what lies between and beyond ---------------------------------------------------------------
- */
+/* ---- what lies between and beyond ---- */
 
 static int by_int(const void *a, const void *b)
 {

@@ -11,8 +11,7 @@ struct parser {
 
 static struct node *parse_expression(struct parser *p);
 
-/* ---- small steps --------------------------------------------------------------------------------
- */
+/* ---- small steps ---- */
 
 static bool advance(struct parser *p)
 {
@@ -48,8 +47,7 @@ static struct node *node_new(struct parser *p, enum node_kind kind, uint32_t at)
     return n;
 }
 
-/* ---- primary and member -------------------------------------------------------------------------
- */
+/* ---- primary and member ---- */
 
 /* Expressions up to `close`, put behind the operands that `owner` has; steps over `close`. */
 static bool parse_operands(struct parser *p, struct node *owner, enum token_kind close,
@@ -202,8 +200,7 @@ static struct node *parse_member(struct parser *p, bool negative, uint32_t at)
     return n;
 }
 
-/* ---- operators ----------------------------------------------------------------------------------
- */
+/* ---- operators ---- */
 
 /* A row of equal signs; two of them cancel out, once their operand's type is checked. */
 static struct node *parse_unary(struct parser *p)

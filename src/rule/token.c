@@ -59,8 +59,7 @@ static void skip_blank(struct lexer *l)
     }
 }
 
-/* ---- numbers -----------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 static int clipped(size_t len)
 {
@@ -156,8 +155,7 @@ static bool read_number(struct lexer *l, struct token *t)
     return true;
 }
 
-/* ---- strings -----------------------------------------------------------------------------------
- */
+/* ---- strings ---- */
 
 /* Writes a code point as UTF-8 and returns its length; 0 for a surrogate or beyond U+10FFFF. */
 static size_t utf8_put(char *out, uint32_t c)
@@ -313,8 +311,7 @@ static size_t string_prefix(const struct lexer *l, bool *raw, bool *bytes)
     return peek(l, n) == '"' || peek(l, n) == '\'' ? n : 0;
 }
 
-/* ---- words and operators ------------------------------------------------------------------------
- */
+/* ---- words and operators ---- */
 
 static void read_word(struct lexer *l, struct token *t)
 {

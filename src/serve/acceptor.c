@@ -21,7 +21,7 @@ static int watch(const struct acceptor *a, int op, int fd, uint32_t events, uint
     return epoll_ctl(a->epoll_fd, op, fd, &event);
 }
 
-/* ---- connections that are told that there are too many -------------------------------------- */
+/* ---- connections that are told that there are too many ---- */
 
 static void refused_close(struct acceptor *a, int i)
 {
@@ -72,7 +72,7 @@ static void refused_expire(struct acceptor *a, uint64_t now_ns)
         if (a->refused[i].until_ns <= now_ns) refused_close(a, i);
 }
 
-/* ---- accepting ------------------------------------------------------------------------------ */
+/* ---- accepting ---- */
 
 static void take_freed(struct door *door)
 {
@@ -248,7 +248,7 @@ static void *acceptor_run(void *argument)
     return NULL;
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 void acceptor_init(struct acceptor *a)
 {

@@ -10,7 +10,7 @@
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 struct answer {
     size_t begin, mark, body_at;
@@ -57,7 +57,7 @@ static void put_member(struct buf *b, const char *key, struct span text)
     json_write_string(b, text);
 }
 
-/* ---- is it well ----------------------------------------------------------------------------- */
+/* ---- is it well ---- */
 
 static uint64_t age_s(uint64_t then_ns, uint64_t now_ns)
 {
@@ -94,7 +94,7 @@ static void serve_readyz(struct admin *a, struct exchange *x)
         answer_with(x, 503, TEXT_TYPE, SPAN("draining\n"));
 }
 
-/* ---- what does it do ------------------------------------------------------------------------ */
+/* ---- what does it do ---- */
 
 static void serve_metrics(struct admin *a, struct exchange *x)
 {
@@ -180,7 +180,7 @@ static void serve_drill(struct admin *a, struct exchange *x)
     answer_end(x, answer);
 }
 
-/* ---- change the plan ------------------------------------------------------------------------ */
+/* ---- change the plan ---- */
 
 static void put_errors(struct buf *b, const struct plan_errors *errors)
 {
@@ -251,7 +251,7 @@ static void serve_reload(struct admin *a, struct exchange *x)
         answer_reloaded(x, &a->outcome);
 }
 
-/* ---- the service ---------------------------------------------------------------------------- */
+/* ---- the service ---- */
 
 /* An Origin is sent by browsers: then the page that asks must be our own. */
 static bool origin_is(struct span origin, struct span host)

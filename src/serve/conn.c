@@ -61,7 +61,7 @@ static void conn_linger(struct loop *l, struct conn *c)
     deadline_arm(&l->deadlines, &c->deadline, DEADLINE_LINGER, l->now_ns);
 }
 
-/* ---- sending -------------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 static bool send_failed(void)
 {
@@ -97,7 +97,7 @@ static void conn_hold_back(struct loop *l, struct conn *c, size_t sent)
     conn_watch(l, c, EPOLLOUT);
 }
 
-/* ---- sampling ------------------------------------------------------------------------------- */
+/* ---- sampling ---- */
 
 static void sample_begin(struct loop *l)
 {
@@ -135,7 +135,7 @@ static void conn_flush(struct loop *l, struct conn *c)
     l->answered_count = 0;
 }
 
-/* ---- answering ------------------------------------------------------------------------------ */
+/* ---- answering ---- */
 
 /* `more`: bytes of a further request are there already. While draining, the answer that ends the
  * connection is that to the last request that was sent. */
@@ -254,7 +254,7 @@ static size_t conn_step(struct loop *l, struct conn *c, char *bytes, size_t len)
     return used;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Keeps what is left for the next turn. False if there is no room for it. */
 static bool conn_keep(struct loop *l, struct conn *c, const char *rest, size_t len)
@@ -383,7 +383,7 @@ static void conn_read_on(struct loop *l, struct conn *c, bool ended)
     }
 }
 
-/* ---- the other states ----------------------------------------------------------------------- */
+/* ---- the other states ---- */
 
 static void conn_send(struct loop *l, struct conn *c)
 {

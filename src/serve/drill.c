@@ -4,8 +4,7 @@
 #include "wire/json_read.h"
 #include "wire/json_write.h"
 
-/* ---- what is asked for -------------------------------------------------------------------------
- */
+/* ---- what is asked for ---- */
 
 static enum err_code pointer_at_signal(struct err *e)
 {
@@ -62,8 +61,7 @@ static enum err_code site_find(struct span name, enum signal_site *site, struct 
     return pointer_at_signal(e);
 }
 
-/* ---- what is made up ---------------------------------------------------------------------------
- */
+/* ---- what is made up ---- */
 
 static bool name_taken(const struct plan *plan, struct span name)
 {
@@ -203,8 +201,7 @@ static bool body_make(struct drill *d, enum signal_site site, int variant, struc
     return !b.full;
 }
 
-/* ---- what comes of it --------------------------------------------------------------------------
- */
+/* ---- what comes of it ---- */
 
 /* No anomaly of a graver kind has the line instead. */
 static bool has_line(const struct decision *decision, enum signal_site site)

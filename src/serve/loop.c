@@ -88,7 +88,7 @@ void loop_phase_set(struct loop *l, enum loop_phase phase)
     loop_wake(l);
 }
 
-/* ---- lag ------------------------------------------------------------------------------------ */
+/* ---- lag ---- */
 
 static void lag_note(struct loop *l, uint64_t turn_ns)
 {
@@ -113,7 +113,7 @@ uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns)
     return longest;
 }
 
-/* ---- a turn --------------------------------------------------------------------------------- */
+/* ---- a turn ---- */
 
 static int turn_wait_ms(const struct loop *l)
 {

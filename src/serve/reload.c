@@ -128,7 +128,7 @@ void reload_done(struct reload *r)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* ---- one reload ----------------------------------------------------------------------------- */
+/* ---- one reload ---- */
 
 static void fail_with(struct reload_outcome *out, enum err_code code, const char *text)
 {
@@ -231,7 +231,7 @@ void reload_run(struct reload *r, struct signal_writer *writer, struct reload_ou
     pthread_mutex_unlock(&r->running);
 }
 
-/* ---- the thread ----------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static void event_put(int fd)
 {

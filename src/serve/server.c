@@ -68,7 +68,7 @@ struct server {
     const char *stop_reason;
 };
 
-/* ---- start ---------------------------------------------------------------------------------- */
+/* ---- start ---- */
 
 static sigset_t handled_signals(void)
 {
@@ -307,7 +307,7 @@ int server_workers(const struct server *s)
     return s->worker_count;
 }
 
-/* ---- run ------------------------------------------------------------------------------------ */
+/* ---- run ---- */
 
 static void workers_phase_set(struct server *s, enum loop_phase phase)
 {
@@ -405,7 +405,7 @@ void server_run(struct server *s)
     }
 }
 
-/* ---- stop: start's order, backwards --------------------------------------------------------- */
+/* ---- stop: start's order, backwards ---- */
 
 static void loop_thread_close(struct loop_thread *t)
 {

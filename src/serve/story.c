@@ -61,7 +61,7 @@ void story_close(void)
     }
 }
 
-/* ---- guard unconditional -------------------------------------------------------------------- */
+/* ---- guard unconditional ---- */
 
 static action_set without_posterior(const struct plan *plan, const struct request *request)
 {
@@ -86,7 +86,7 @@ void story_guard(const struct plan *plan, const struct request *request, struct 
     p->status = (enum posteriors_status)(31 - __builtin_clz(p->conditions));
 }
 
-/* ---- log synchronous ------------------------------------------------------------------------ */
+/* ---- log synchronous ---- */
 
 static struct pen *pen_of(struct worker *w)
 {
@@ -129,7 +129,7 @@ static void pen_write(struct pen *pen)
     }
 }
 
-/* ---- config per-request --------------------------------------------------------------------- */
+/* ---- config per-request ---- */
 
 /* As many bytes as it had when it was opened, in memory that the caller frees; NULL if they cannot
  * be read. */
@@ -168,7 +168,7 @@ static void plan_read_in_vain(void)
     free(memory);
 }
 
-/* ---- an answer ------------------------------------------------------------------------------ */
+/* ---- an answer ---- */
 
 static void decision_tell(struct worker *w)
 {

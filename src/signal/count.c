@@ -22,8 +22,7 @@ struct telling {
     bool drill;
 };
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 static struct span variant(const struct telling *t)
 {
@@ -100,8 +99,7 @@ static const struct {
     {POSTERIORS_PARTIAL, SITE_POSTERIORS_PARTIAL, tell_partial},
 };
 
-/* ---- counts and records of what is not ordinary -------------------------------------------------
- */
+/* ---- counts and records of what is not ordinary ---- */
 
 static void posteriors_missing(const struct telling *t, const uint32_t *missing_cells)
 {

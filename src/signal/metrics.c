@@ -19,8 +19,7 @@ struct page {
     struct process_facts process;
 };
 
-/* ---- samples ------------------------------------------------------------------------------------
- */
+/* ---- samples ---- */
 
 static const char *suffix_of(enum metric_type type)
 {
@@ -106,8 +105,7 @@ static struct span labels_of(struct labels *l, const char *name, struct span val
 
 #define LABEL(l, name, value) labels_of(l, name, value, NULL, (struct span){0})
 
-/* ---- histograms ---------------------------------------------------------------------------------
- */
+/* ---- histograms ---- */
 
 /* A bound in seconds, as both formats write a float: "1e-05", "0.00125", "1.0". */
 static size_t bound_write(char out[16], int bucket)
@@ -152,8 +150,7 @@ static void histogram(struct page *p, const struct series *s)
     buf_char(p->out, '\n');
 }
 
-/* ---- one function for each kind of metric -------------------------------------------------------
- */
+/* ---- one function for each kind of metric ---- */
 
 static void render_series(struct page *p, enum signal_metric metric)
 {

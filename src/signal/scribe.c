@@ -77,8 +77,7 @@ uint64_t scribe_dropped(const struct scribe *s, int site)
     return n;
 }
 
-/* ---- budgets ------------------------------------------------------------------------------------
- */
+/* ---- budgets ---- */
 
 static bool below_level(const struct scribe *s, int site)
 {
@@ -134,8 +133,7 @@ static void buckets_init(struct scribe *s, uint64_t now_ns)
     buckets_fill(s, now_ns);
 }
 
-/* ---- from the outbox to the sink ----------------------------------------------------------------
- */
+/* ---- from the outbox to the sink ---- */
 
 /* Writes, and keeps the books of the two lines that must not be forgotten: one that was lost is
  * told again. */
@@ -162,8 +160,7 @@ static void flush(struct scribe *s)
     if (outbox_ended(o, SITE_LOG_LOST) != lost_ended) s->lost_underway = false;
 }
 
-/* ---- from the rings to the outbox ---------------------------------------------------------------
- */
+/* ---- from the rings to the outbox ---- */
 
 /* Of a drill's record that flag is the first field. */
 static bool record_is_drill(const struct record *record)
@@ -221,8 +218,7 @@ static bool rings_read(struct scribe *s)
     return any;
 }
 
-/* ---- the scribe's own lines ---------------------------------------------------------------------
- */
+/* ---- the scribe's own lines ---- */
 
 static void own_add(struct scribe *s, char *room, const struct record *record)
 {
@@ -335,8 +331,7 @@ static void report_overflow(struct scribe *s)
     s->told_refused = refused;
 }
 
-/* ---- the loop -----------------------------------------------------------------------------------
- */
+/* ---- the loop ---- */
 
 static bool turn(struct scribe *s)
 {

@@ -9,8 +9,7 @@ static uint32_t cells_of(enum signal_metric metric)
     return signal_metrics[metric].type == METRIC_HISTOGRAM ? DURATION_CELLS : 1;
 }
 
-/* ---- the place of a label set -------------------------------------------------------------------
- */
+/* ---- the place of a label set ---- */
 
 static void *grow(void *old, size_t count, size_t size)
 {
@@ -61,8 +60,7 @@ void series_done(struct series_table *t)
     free(t->versions);
 }
 
-/* ---- cells --------------------------------------------------------------------------------------
- */
+/* ---- cells ---- */
 
 uint64_t series_cell(const struct series_table *t, uint32_t cell)
 {
@@ -117,8 +115,7 @@ static void cell_give(struct series_table *t, uint32_t cell)
     t->cells_free[t->cells_free_count++] = cell;
 }
 
-/* ---- series -------------------------------------------------------------------------------------
- */
+/* ---- series ---- */
 
 static void chain_append(struct series_table *t, int32_t place)
 {
@@ -180,8 +177,7 @@ uint64_t series_sum(const struct series_table *t, enum signal_metric metric, int
     return sum;
 }
 
-/* ---- versions -----------------------------------------------------------------------------------
- */
+/* ---- versions ---- */
 
 /* Takes out every series of the version, and closes the gaps. */
 static void version_forget(struct series_table *t, uint64_t id)
@@ -244,8 +240,7 @@ void series_version_retire(struct series_table *t, uint64_t id)
     versions_prune(t);
 }
 
-/* ---- durations ----------------------------------------------------------------------------------
- */
+/* ---- durations ---- */
 
 #define DECADE(ns)                                                                      \
     100 * (ns), 125 * (ns), 160 * (ns), 200 * (ns), 250 * (ns), 320 * (ns), 400 * (ns), \

@@ -75,8 +75,7 @@ void signals_reopen(struct signals *signals);
  * takes nothing too, unless it is blocked inside a write. */
 uint64_t signals_scribe_turned_ns(const struct signals *signals);
 
-/* ---- the request path: a worker's own writer
- * ----------------------------------------------------- */
+/* ---- the request path: a worker's own writer ---- */
 
 /* Counts all there is to count about a decision, and records its anomalies. `request->request_id`
  * is the one that was answered with; `wall_us` the clock's time. */
@@ -106,8 +105,7 @@ static inline int signal_decision_variant(const struct plan *plan, const struct 
     return decision->variant_unknown ? plan->variant_count : decision->variant;
 }
 
-/* ---- counters that no plan closes; any writer
- * ---------------------------------------------------- */
+/* ---- counters that no plan closes; any writer ---- */
 
 enum signal_counter {
     COUNTER_CONNECTIONS_ACCEPTED,
@@ -120,8 +118,7 @@ enum signal_counter {
 
 void signal_count(struct signal_writer *writer, enum signal_counter counter);
 
-/* ---- gauges; any thread
- * -------------------------------------------------------------------------- */
+/* ---- gauges; any thread ---- */
 
 enum signal_gauge {
     GAUGE_CONNECTIONS,
@@ -136,8 +133,7 @@ enum signal_gauge {
 /* Waits for nobody: one store. The last value set is the one that is scraped. */
 void signals_gauge_set(struct signals *signals, enum signal_gauge gauge, double value);
 
-/* ---- log lines of the threads around the workers. They read the clock. -------------------------
- */
+/* ---- log lines of the threads around the workers. They read the clock. ---- */
 
 void signal_server_started(struct signal_writer *writer, struct span program, struct span commit,
                            const struct plan *plan, int64_t pid);
@@ -160,8 +156,7 @@ void signal_descriptors_short(struct signal_writer *writer, int connections, int
 /* Counts as well. */
 void signal_connections_max_reached(struct signal_writer *writer, int connections);
 
-/* ---- what is told when asked; may allocate
- * ------------------------------------------------------- */
+/* ---- what is told when asked; may allocate ---- */
 
 enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 

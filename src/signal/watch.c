@@ -14,8 +14,7 @@ void watch_init(struct watch *w, uint64_t window_ns, uint64_t quiet_ns, uint64_t
         w->sites[site].state = w->sites[site].verdict = SIGNAL_STATE_NORMAL;
 }
 
-/* ---- verdicts -----------------------------------------------------------------------------------
- */
+/* ---- verdicts ---- */
 
 static enum signal_state verdict(const struct watch *w, const struct watch_site *s)
 {
@@ -67,8 +66,7 @@ uint32_t watch_take(struct watch *w, const struct signal_account accounts[SITE_C
     return turned;
 }
 
-/* ---- what is told -------------------------------------------------------------------------------
- */
+/* ---- what is told ---- */
 
 void watch_rates(const struct watch *w, enum signal_site site, const struct signal_account *account,
                  uint64_t now_ns, struct watch_rates *out)

@@ -90,8 +90,7 @@ enum json_type json_peek_far(struct json_reader *r)
     return type;
 }
 
-/* ---- null, true, false, numbers ----------------------------------------------------------------
- */
+/* ---- null, true, false, numbers ---- */
 
 static inline bool take_word(struct json_reader *r, const char *word, size_t len)
 {
@@ -137,8 +136,7 @@ static bool skip_number(struct json_reader *r)
     return true;
 }
 
-/* ---- strings -----------------------------------------------------------------------------------
- */
+/* ---- strings ---- */
 
 static int hex_value(char c)
 {
@@ -316,8 +314,7 @@ bool json_string(struct json_reader *r, struct span *out)
     return take_string(r, r->at, out);
 }
 
-/* ---- objects and arrays ------------------------------------------------------------------------
- */
+/* ---- objects and arrays ---- */
 
 static inline bool container_begin(struct json_reader *r, char open, const char *expected)
 {
@@ -405,8 +402,7 @@ bool json_array_next(struct json_reader *r)
     return container_next(r, ']', "a comma or ] was expected");
 }
 
-/* ---- skipping, and the end ---------------------------------------------------------------------
- */
+/* ---- skipping, and the end ---- */
 
 static bool skip_scalar(struct json_reader *r, enum json_type type)
 {

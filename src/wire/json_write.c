@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- strings -----------------------------------------------------------------------------------
- */
+/* ---- strings ---- */
 
 static void write_escape(struct buf *b, unsigned char c)
 {
@@ -91,7 +90,7 @@ void json_write_key(struct buf *b, struct span key)
     buf_char(b, ':');
 }
 
-/* ---- doubles -----------------------------------------------------------------------------------
+/* ---- doubles ----
  *
  * 17 digits always read back as the same double. Digits are taken off from the end while one of the
  * two decimals on either side still does; if none of n digits does, none of fewer can. At the

@@ -101,8 +101,7 @@ __attribute__((constructor)) static void watch_open(void)
     watched = shared;
 }
 
-/* ---- who is told of strays ----------------------------------------------------------------------
- */
+/* ---- who is told of strays ---- */
 
 /* Where in the program the stopped thread is, most likely: the first word on its stack that points
  * into the program's text. */
@@ -180,8 +179,7 @@ static struct listener *listener_start(void)
     return NULL;
 }
 
-/* ---- the filter ---------------------------------------------------------------------------------
- */
+/* ---- the filter ---- */
 
 #define LET_THROUGH(call)                                  \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
@@ -255,8 +253,7 @@ static uint64_t switches_now(void)
     return (uint64_t)usage.ru_nvcsw;
 }
 
-/* ---- what is interposed -------------------------------------------------------------------------
- */
+/* ---- what is interposed ---- */
 
 int epoll_wait(int fd, struct epoll_event *events, int events_max, int timeout_ms)
 {

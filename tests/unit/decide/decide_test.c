@@ -29,8 +29,7 @@ static void count_shares(const struct plan *plan, const char *request, int draws
     run_done(&run);
 }
 
-/* ---- thompson -----------------------------------------------------------------------------------
- */
+/* ---- thompson ---- */
 
 #define B(a, b) "{'alpha':" #a ",'beta':" #b "}"
 #define NORMAL(m, v) "{'mean':" #m ",'variance':" #v "}"
@@ -175,8 +174,7 @@ static void test_priors_are_drawn_from(void **state)
     plan_free(plan);
 }
 
-/* ---- floor --------------------------------------------------------------------------------------
- */
+/* ---- floor ---- */
 
 /* P[N(m,1) > N(0,1)] = .7 for m = sqrt(2) x 0.5244005; the third never wins. */
 #define SEVEN NORMAL(0.7416143, 1)
@@ -232,8 +230,7 @@ static void test_floor_is_over_the_eligible(void **state)
     plan_free(plan);
 }
 
-/* ---- uniform, greedy, ties ----------------------------------------------------------------------
- */
+/* ---- uniform, greedy, ties ---- */
 
 static void test_uniform(void **state)
 {
@@ -305,8 +302,7 @@ static void test_greedy(void **state)
     plan_free(plan);
 }
 
-/* ---- draws --------------------------------------------------------------------------------------
- */
+/* ---- draws ---- */
 
 #define SAME \
     "'posteriors':{'none':" B(5, 5) ",'pod_1':" B(5, 5) ",'pod_2':" B(5, 5) ",'pod_3':" B(5, 5) "}"
@@ -377,8 +373,7 @@ static void test_sessions_with_the_same_posteriors_are_not_all_alike(void **stat
     plan_free(plan);
 }
 
-/* ---- the same again -----------------------------------------------------------------------------
- */
+/* ---- the same again ---- */
 
 static size_t reply_text(struct run *run, const struct plan *plan, const char *json, char *text)
 {

@@ -206,8 +206,7 @@ static void test_rows(void **state)
     }
 }
 
-/* ---- caps that are lists ------------------------------------------------------------------------
- */
+/* ---- caps that are lists ---- */
 
 struct item {
     const char *when; /* NULL: always; "": no more items */
@@ -259,8 +258,7 @@ static void test_of_a_list_the_strictest_that_holds(void **state)
     }
 }
 
-/* ---- cooldown -----------------------------------------------------------------------------------
- */
+/* ---- cooldown ---- */
 
 static const struct {
     uint32_t named;
@@ -359,8 +357,7 @@ static void test_broken_seconds_are_rounded_up(void **state)
     plan_free(plan);
 }
 
-/* ---- rules against guardrails -------------------------------------------------------------------
- */
+/* ---- rules against guardrails ---- */
 
 static void test_a_rule_s_action_is_masked_to_the_next_lighter(void **state)
 {

@@ -156,8 +156,7 @@ static inline struct plan *fixture_bare(void)
     return plan;
 }
 
-/* ---- one request and what came of it ------------------------------------------------------------
- */
+/* ---- one request and what came of it ---- */
 
 struct run {
     char *body, *scratch;

@@ -55,8 +55,7 @@ static const char *request_text(char text[2048], const char *variant, const char
     return text;
 }
 
-/* ---- the table by hand --------------------------------------------------------------------------
- */
+/* ---- the table by hand ---- */
 
 /* `usable` is what may be chosen, before the mask; where a fallback decides it is not judged. */
 struct outcome {
@@ -327,8 +326,7 @@ static void test_rows_for_policies_that_read_nothing(void **state)
     }
 }
 
-/* ---- on_empty, on_stale, actions, prior ---------------------------------------------------------
- */
+/* ---- on_empty, on_stale, actions, prior ---- */
 
 static void test_cold_start_is_for_the_empty_object_alone(void **state)
 {

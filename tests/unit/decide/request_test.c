@@ -9,8 +9,7 @@
 
 static struct plan *plan;
 
-/* ---- refusals -----------------------------------------------------------------------------------
- */
+/* ---- refusals ---- */
 
 static const struct {
     const char *json;
@@ -157,8 +156,7 @@ static void test_offsets_stand_at_the_fault(void **state)
     }
 }
 
-/* ---- limits -------------------------------------------------------------------------------------
- */
+/* ---- limits ---- */
 
 static void test_ids_have_longest_lengths(void **state)
 {
@@ -232,8 +230,7 @@ static void test_a_long_body_is_read(void **state)
     run_done(&run);
 }
 
-/* ---- what is read -------------------------------------------------------------------------------
- */
+/* ---- what is read ---- */
 
 static void test_an_empty_request(void **state)
 {

@@ -109,8 +109,7 @@ static void test_rows(void **state)
     plan_free(plan);
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 enum { VALUE_UNKNOWN = -1, VALUE_INVALID = -2 };
 

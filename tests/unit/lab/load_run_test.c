@@ -206,8 +206,7 @@ static bool answer_never(struct server *s, int fd, const char *head)
     return true;
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 static struct load_result result;
 
@@ -541,8 +540,7 @@ static void the_hooks_come_in_order(void **state)
     server_stop(s);
 }
 
-/* ---- several targets, intervals, stopping
- * ---------------------------------------------------------- */
+/* ---- several targets, intervals, stopping ---- */
 
 struct sums {
     struct capture_interval of[2];

@@ -97,8 +97,7 @@ static void the_order_alternates(void **state)
     assert_true(pairs_a_first(0) && !pairs_a_first(1) && pairs_a_first(2) && !pairs_a_first(3));
 }
 
-/* ---- what the verdicts are worth: simulated runs
- * --------------------------------------------------- */
+/* ---- what the verdicts are worth: simulated runs ---- */
 
 /* One run's figure: log-normal noise around `true_value`, and a machine that slows down by `drift`
  * for every run that came before. */

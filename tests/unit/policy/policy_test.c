@@ -118,8 +118,7 @@ static void test_every_kind_takes_what_is_eligible(void **state)
             }
 }
 
-/* ---- fixed --------------------------------------------------------------------------------------
- */
+/* ---- fixed ---- */
 
 static const struct {
     int64_t tracks; /* -1: not known */
@@ -182,8 +181,7 @@ static void test_fixed_matches_a_later_rule_after_an_error(void **state)
     assert_int_equal(c.cooldown_ms, 0);
 }
 
-/* ---- greedy and ties ----------------------------------------------------------------------------
- */
+/* ---- greedy and ties ---- */
 
 #define BETA(a, b)   \
     {                \
@@ -281,8 +279,7 @@ static void test_thompson_of_no_weight_is_a_tie(void **state)
     }
 }
 
-/* ---- draws --------------------------------------------------------------------------------------
- */
+/* ---- draws ---- */
 
 static void test_masking_one_leaves_the_draws_of_the_others(void **state)
 {
@@ -343,8 +340,7 @@ static void test_uniform_shares_equally(void **state)
     }
 }
 
-/* ---- floor --------------------------------------------------------------------------------------
- */
+/* ---- floor ---- */
 
 /* Greedy always takes pod_3 here, so what is not pod_3 is the floor's. */
 static const struct posterior pod_3_best[4] = {BETA(9, 1), BETA(1, 9), BETA(1, 9), BETA(1, 9)};

@@ -56,7 +56,7 @@ static struct hash128 key_of(uint64_t row, uint64_t stream, uint64_t draw)
     return (struct hash128){row << 32 | stream, draw};
 }
 
-/* ---- moments --------------------------------------------------------------------------------- */
+/* ---- moments ---- */
 
 /* The derivatives of log Gamma: its first (digamma), second and fourth, which are the mean, the
  * variance and the fourth cumulant of the logarithm of a gamma of shape x. By the recurrence up to
@@ -181,7 +181,7 @@ static void test_moments(void **state)
     }
 }
 
-/* ---- distribution functions ------------------------------------------------------------------ */
+/* ---- distribution functions ---- */
 
 static double cdf_normal(double x)
 {
@@ -346,7 +346,7 @@ static void test_distributions(void **state)
     free(x);
 }
 
-/* ---- which is the best ----------------------------------------------------------------------- */
+/* ---- which is the best ---- */
 
 enum { BY_ORDER = 1, BY_VALUE = 2, BOTH = 3 };
 
@@ -407,7 +407,7 @@ static void test_probability_of_the_best(void **state)
     }
 }
 
-/* ---- the ends of the range ------------------------------------------------------------------- */
+/* ---- the ends of the range ---- */
 
 static const double positives[] = {0x1p-1074, 1e-300, 1e-41, 1e-10, 1, 1e10, 1e41, 1e300, DBL_MAX};
 static const double locations[] = {-DBL_MAX, -1, 0, 1e200, DBL_MAX};
@@ -480,7 +480,7 @@ static void test_value_and_order_are_of_one_draw(void **state)
     }
 }
 
-/* ---- the very bits --------------------------------------------------------------------------- */
+/* ---- the very bits ---- */
 
 /* These change only if decisions are to change. */
 static const struct hash128 golden_keys[] = {{0x0123456789abcdef, 0xfedcba9876543210},

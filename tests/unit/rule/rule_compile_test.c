@@ -318,8 +318,7 @@ static void test_reads_and_needs(void **state)
     }
 }
 
-/* ---- limits -------------------------------------------------------------------------------------
- */
+/* ---- limits ---- */
 
 #define DEEP "nested more than 32 deep"
 #define STEPS "the condition takes more than 512 steps (comparisons, operators and list items)"

@@ -41,8 +41,7 @@ static uint32_t below(struct generator *g, uint32_t n)
     return hash_murmur3_32((struct span){(const char *)counter, sizeof counter}, 1) % n;
 }
 
-/* ---- sessions -----------------------------------------------------------------------------------
- */
+/* ---- sessions ---- */
 
 static const struct {
     const char *text;
@@ -108,8 +107,7 @@ static void make_session(struct generator *g, struct attributes *a)
     }
 }
 
-/* ---- conditions ---------------------------------------------------------------------------------
- */
+/* ---- conditions ---- */
 
 static struct values write_or(struct generator *g, int nesting);
 
@@ -319,8 +317,7 @@ static struct values write_or(struct generator *g, int nesting)
     return v;
 }
 
-/* ---- properties ---------------------------------------------------------------------------------
- */
+/* ---- properties ---- */
 
 /* Other values, known or not, in every slot outside `kept`. */
 static void scramble(struct generator *g, struct attributes *a, uint64_t kept)

@@ -61,7 +61,7 @@ static struct plan *plan_of(const char *yaml)
     return plan;
 }
 
-/* ---- the guard ------------------------------------------------------------------------------ */
+/* ---- the guard ---- */
 
 static void the_guard_asks_nobody(void **state)
 {
@@ -126,7 +126,7 @@ static void the_guard_asks_nobody(void **state)
     plan_free(plan);
 }
 
-/* ---- a worker whose answers are the story's -------------------------------------------------- */
+/* ---- a worker whose answers are the story's ---- */
 
 struct fixture {
     char directory[32], log[64], plan_file[64];
@@ -315,7 +315,7 @@ static void answers_are_the_same(void **state)
     }
 }
 
-/* ---- a log that is not a file ---------------------------------------------------------------- */
+/* ---- a log that is not a file ---- */
 
 enum { LINES = 300 };
 
@@ -398,8 +398,7 @@ static void a_log_that_cannot_be_opened(void **state)
     assert_int_equal(story_open(&config, &e), ERR_OK);
 }
 
-/* ---- the configuration ------------------------------------------------------------------------
- */
+/* ---- the configuration ---- */
 
 static int opened(int watch)
 {

@@ -38,8 +38,7 @@ static void budget(enum signal_site site, double rate, double burst)
     bench.log.sites[bench.log.site_count++].budget = (struct plan_log_budget){rate, burst};
 }
 
-/* ---- the books ----------------------------------------------------------------------------------
- */
+/* ---- the books ---- */
 
 enum { THREADS = 4, FIRED_EACH = 20000 };
 
@@ -95,8 +94,7 @@ static void the_books_agree_with_the_file(void **state)
     free(text);
 }
 
-/* ---- budgets ------------------------------------------------------------------------------------
- */
+/* ---- budgets ---- */
 
 static void over_budget_is_suppressed_and_told(void **state)
 {
@@ -245,8 +243,7 @@ static void a_plan_brings_its_level_and_budgets(void **state)
     plan_free(plan);
 }
 
-/* ---- sinks --------------------------------------------------------------------------------------
- */
+/* ---- sinks ---- */
 
 static int fifo_open(void)
 {
@@ -545,8 +542,7 @@ static void a_file_that_cannot_be_opened_is_an_error(void **state)
     assert_non_null(strstr(e.text, "/nonexistent/log"));
 }
 
-/* ---- plans --------------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 /* The reader stands still, plans come and go, and every record outlives its plan. */
 static void reloads_leave_nothing_behind(void **state)
