@@ -46,7 +46,8 @@ static enum err_code file_read(const char *path, char **text, size_t *len, struc
     return large ? err_set(e, ERR_LIMIT, "%.150s is over 64 MiB", path) : ERR_OK;
 }
 
-static enum err_code bodies_load(const struct lab_load_options *o, struct load_bodies *out, struct err *e)
+static enum err_code bodies_load(const struct lab_load_options *o, struct load_bodies *out,
+                                 struct err *e)
 {
     if (!o->body_file) {
         const char *which = o->posteriors ? o->posteriors : "mix";

@@ -247,10 +247,12 @@ int lab_load_options_read(struct lab_load_options *o, int argc, char **argv)
         if (option_read(o, argc, argv, &i, &code)) continue;
         if ((value = app_option(argc, argv, &i, "--admin"))) {
             give(o, "--admin");
-            if (read_urls(value, METRICS_PATH, o->admins, &o->admin_count, &e)) code = app_fail("load", &e);
+            if (read_urls(value, METRICS_PATH, o->admins, &o->admin_count, &e))
+                code = app_fail("load", &e);
         } else if ((value = app_option(argc, argv, &i, "--metrics"))) {
             give(o, "--metrics");
-            if (read_urls(value, METRICS_PATH, o->metrics, &o->metrics_count, &e)) code = app_fail("load", &e);
+            if (read_urls(value, METRICS_PATH, o->metrics, &o->metrics_count, &e))
+                code = app_fail("load", &e);
         } else if (!strcmp(argv[i], "--interleave")) {
             give(o, "--interleave");
         } else if (!strcmp(argv[i], "--json")) {

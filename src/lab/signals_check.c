@@ -73,10 +73,8 @@ static void read_drills(struct json_reader *r, void *to)
 {
     struct signals_drills *d = to;
     const struct member members[] = {
-        {"fired", read_count, &d->fired},
-        {"written", read_count, &d->written},
-        {"dropped", read_count, &d->dropped},
-        {"suppressed", read_count, &d->suppressed},
+        {"fired", read_count, &d->fired},         {"written", read_count, &d->written},
+        {"dropped", read_count, &d->dropped},     {"suppressed", read_count, &d->suppressed},
         {"outranked", read_count, &d->outranked},
     };
     read_object(r, members, sizeof members / sizeof *members);
