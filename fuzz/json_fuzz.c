@@ -72,7 +72,7 @@ static void check_double(double value)
     struct buf b = buf_of(written, sizeof written);
     json_write_double(&b, value);
     struct json_reader again;
-    struct json_number number;
+    struct decimal number;
     json_reader_init(&again, buf_text(&b), rescratch, sizeof rescratch);
     if (!isfinite(value))
         INVARIANT(json_null(&again));
@@ -95,7 +95,7 @@ static void walk_string(const json_t *oracle)
 static void walk_number(const json_t *oracle)
 {
     const char *begin = w.r.at;
-    struct json_number n;
+    struct decimal n;
     if (!json_number(&w.r, &n)) return;
     check_double(n.value);
     bool whole = true; /* written as an integer */

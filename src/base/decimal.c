@@ -84,6 +84,15 @@ static inline bool are_eight_digits(uint64_t x)
     return ((x & high) | (((x + 0x0606060606060606u) & high) >> 4)) == 0x3333333333333333u;
 }
 
+/* The high bit of each byte that is no digit. A carry may set that of a byte further on, but of
+ * none before the first that is no digit; and only the first counts. */
+static inline uint64_t not_digits(uint64_t x)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    x ^= ones * '0';
+    return ((x + ones * (0x80 - 10)) | x) & ones * 0x80;
+}
+
 /* Neighbours become pairs, pairs fours, fours the eight: each step in one multiplication. */
 static inline uint64_t eight_digits(uint64_t x)
 {
@@ -389,27 +398,28 @@ static __attribute__((noinline)) size_t number_read(struct span text, struct dec
     return n.length;
 }
 
-/* What most numbers of a request are: a few digits, and nothing that makes them more than an
- * integer. `text` is not empty. Returns the length; 0 if the number is another, or is wrong. */
+/* What most numbers of a request are: at most seven digits, and nothing that makes them more than
+ * an integer. Returns the length; 0 if the number is another, or is wrong, or the text is nearly at
+ * its end. */
 static inline size_t short_integer_read(struct span text, struct decimal *out)
 {
-    const char *at = text.data, *end = text.data + text.len;
-    bool negative = *at == '-';
-    at += negative;
-    const char *digits = at, *enough = end - at < WORD_DIGITS - 1 ? end : at + WORD_DIGITS - 1;
-    uint64_t word = 0;
-    while (at < enough && is_digit(*at)) word = word * 10 + (uint64_t)(*at++ - '0');
-    if (at == digits || (*digits == '0' && at - digits > 1)) return 0;
-    if (at < end && (is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E')) return 0;
+    if (text.len < 9) return 0;
+    const bool negative = text.data[0] == '-';
+    const char *at = text.data + negative;
+    uint64_t x = load_little(at), others = not_digits(x);
+    if (!others) return 0;
+    unsigned digits = (unsigned)__builtin_ctzll(others) / 8;
+    if (digits == 0 || (digits > 1 && *at == '0')) return 0;
+    if (at[digits] == '.' || (at[digits] | 0x20) == 'e') return 0;
+    /* In front of them go zeros. */
+    int64_t word = (int64_t)eight_digits(x << (64 - 8 * digits));
     double value = (double)word;
-    *out = (struct decimal){negative ? -value : value, true,
-                            negative ? -(int64_t)word : (int64_t)word};
-    return (size_t)(at - text.data);
+    *out = (struct decimal){negative ? -value : value, true, negative ? -word : word};
+    return digits + negative;
 }
 
 size_t decimal_read(struct span text, struct decimal *out)
 {
-    if (text.len == 0) return 0;
     size_t len = short_integer_read(text, out);
     return len ? len : number_read(text, out);
 }

@@ -90,7 +90,7 @@ static void read_time(struct reading *r, int64_t *us, const char *pointer)
 /* A number in [0, max]; null leaves *out as it is. */
 static void read_amount(struct reading *r, double *out, double max, const char *pointer)
 {
-    struct json_number number;
+    struct decimal number;
     enum json_type type = json_peek(&r->json);
     if (type == JSON_NULL) {
         json_null(&r->json);
@@ -152,7 +152,7 @@ static void read_last(struct reading *r)
 static void read_attribute_number(struct reading *r, const struct attribute *attribute, int slot)
 {
     struct attributes *a = &r->out->attributes;
-    struct json_number number;
+    struct decimal number;
     if (!json_number(&r->json, &number)) return;
     bool valid;
     if (attribute->type == ATTRIBUTE_DOUBLE) {
@@ -247,7 +247,7 @@ static void read_entry(struct reading *r, struct posterior_entry *entry)
         }
         if (!once(r, &named, parameter)) return;
         if (json_peek(&r->json) == JSON_NUMBER) {
-            struct json_number number;
+            struct decimal number;
             if (json_number(&r->json, &number)) values[parameter] = number.value;
         } else {
             numbers = false;

@@ -175,7 +175,7 @@ static void value_add(struct builder *w)
 
 static double weight_read(struct json_reader *r)
 {
-    struct json_number n;
+    struct decimal n;
     if (json_peek(r) != JSON_NUMBER || !json_number(r, &n) || !(n.value >= 0 && n.value <= 1e9)) {
         json_fail(r, ERR_FIELD_RANGE, "a weight is a number from 0 to 1e9");
         return 0;

@@ -36,7 +36,7 @@ static void read_text(struct json_reader *r, void *to)
         json_fail(r, ERR_JSON_SYNTAX, "a string was expected");
 }
 
-static bool read_number(struct json_reader *r, struct json_number *out)
+static bool read_number(struct json_reader *r, struct decimal *out)
 {
     if (json_peek(r) == JSON_NUMBER) return json_number(r, out);
     json_fail(r, ERR_JSON_SYNTAX, "a number was expected");
@@ -45,7 +45,7 @@ static bool read_number(struct json_reader *r, struct json_number *out)
 
 static void read_count(struct json_reader *r, void *to)
 {
-    struct json_number number;
+    struct decimal number;
     if (!read_number(r, &number)) return;
     if (number.integral && number.integer >= 0)
         *(uint64_t *)to = (uint64_t)number.integer;
@@ -55,7 +55,7 @@ static void read_count(struct json_reader *r, void *to)
 
 static void read_rate(struct json_reader *r, void *to)
 {
-    struct json_number number;
+    struct decimal number;
     if (read_number(r, &number)) *(double *)to = number.value;
 }
 

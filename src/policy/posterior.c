@@ -8,23 +8,54 @@ static const char *const parameter_names[PARAMETER_COUNT] = {
     [PARAMETER_SHAPE] = "shape",       [PARAMETER_RATE] = "rate",
 };
 
-/* Each family's parameters, in the order of posterior.p. */
+/* Each family's parameters, in the order of posterior.p, and as a set. */
+#define SET2(a, b) (1u << (a) | 1u << (b))
 static const struct {
     const char *name;
     uint8_t count, parameters[4];
+    uint32_t set;
 } families[FAMILY_COUNT] = {
-    [FAMILY_BETA] = {"beta", 2, {PARAMETER_ALPHA, PARAMETER_BETA}},
-    [FAMILY_NORMAL] = {"normal", 2, {PARAMETER_MEAN, PARAMETER_VARIANCE}},
+    [FAMILY_BETA] = {"beta",
+                     2,
+                     {PARAMETER_ALPHA, PARAMETER_BETA},
+                     SET2(PARAMETER_ALPHA, PARAMETER_BETA)},
+    [FAMILY_NORMAL] = {"normal",
+                       2,
+                       {PARAMETER_MEAN, PARAMETER_VARIANCE},
+                       SET2(PARAMETER_MEAN, PARAMETER_VARIANCE)},
     [FAMILY_NIG] = {"normal_inverse_gamma",
                     4,
-                    {PARAMETER_MU, PARAMETER_LAMBDA, PARAMETER_ALPHA, PARAMETER_BETA}},
-    [FAMILY_GAMMA] = {"gamma", 2, {PARAMETER_SHAPE, PARAMETER_RATE}},
+                    {PARAMETER_MU, PARAMETER_LAMBDA, PARAMETER_ALPHA, PARAMETER_BETA},
+                    SET2(PARAMETER_MU, PARAMETER_LAMBDA) | SET2(PARAMETER_ALPHA, PARAMETER_BETA)},
+    [FAMILY_GAMMA] = {"gamma",
+                      2,
+                      {PARAMETER_SHAPE, PARAMETER_RATE},
+                      SET2(PARAMETER_SHAPE, PARAMETER_RATE)},
 };
+#undef SET2
 
 int posterior_parameter_find(struct span name)
 {
-    for (int i = 0; i < PARAMETER_COUNT; i++)
-        if (span_is(name, parameter_names[i])) return i;
+    switch (name.len) {
+    case 2:
+        if (SPAN_IS(name, "mu")) return PARAMETER_MU;
+        break;
+    case 4:
+        if (SPAN_IS(name, "beta")) return PARAMETER_BETA;
+        if (SPAN_IS(name, "mean")) return PARAMETER_MEAN;
+        if (SPAN_IS(name, "rate")) return PARAMETER_RATE;
+        break;
+    case 5:
+        if (SPAN_IS(name, "alpha")) return PARAMETER_ALPHA;
+        if (SPAN_IS(name, "shape")) return PARAMETER_SHAPE;
+        break;
+    case 6:
+        if (SPAN_IS(name, "lambda")) return PARAMETER_LAMBDA;
+        break;
+    case 8:
+        if (SPAN_IS(name, "variance")) return PARAMETER_VARIANCE;
+        break;
+    }
     return -1;
 }
 
@@ -35,11 +66,8 @@ const char *posterior_parameter_name(enum posterior_parameter parameter)
 
 int posterior_family_of(uint32_t parameters)
 {
-    for (int f = 0; f < FAMILY_COUNT; f++) {
-        uint32_t own = 0;
-        for (int i = 0; i < families[f].count; i++) own |= 1u << families[f].parameters[i];
-        if (own == parameters) return f;
-    }
+    for (int f = 0; f < FAMILY_COUNT; f++)
+        if (families[f].set == parameters) return f;
     return -1;
 }
 

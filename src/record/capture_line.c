@@ -195,7 +195,7 @@ void capture_write_interval(struct buf *b, const struct capture_interval *i)
 
 static bool read_u64(struct json_reader *r, uint64_t max, uint64_t *out)
 {
-    struct json_number n;
+    struct decimal n;
     if (json_peek(r) != JSON_NUMBER) {
         json_fail(r, ERR_FIELD_TYPE, "a number was expected");
         return false;
@@ -228,7 +228,7 @@ static void read_text(struct json_reader *r, char *to, size_t size)
 
 static void read_double(struct json_reader *r, double *out)
 {
-    struct json_number n;
+    struct decimal n;
     if (json_peek(r) != JSON_NUMBER) {
         json_fail(r, ERR_FIELD_TYPE, "a number was expected");
         return;

@@ -9,7 +9,6 @@
  *   (object or array), so nothing here recurses. */
 #include "wire/json_read.h"
 
-#include "base/decimal.h"
 #include "wire/json_text.h"
 
 _Static_assert(JSON_DEPTH_MAX < 64, "a bit a level");
@@ -117,14 +116,12 @@ bool json_bool(struct json_reader *r, bool *out)
 
 static const char number_expected[] = "a number was expected";
 
-bool json_number(struct json_reader *r, struct json_number *out)
+bool json_number(struct json_reader *r, struct decimal *out)
 {
     r->at = space_end(r->at, r->end);
-    struct decimal d;
-    size_t len = decimal_read((struct span){r->at, (size_t)(r->end - r->at)}, &d);
+    size_t len = decimal_read((struct span){r->at, (size_t)(r->end - r->at)}, out);
     if (len == 0) return fail_syntax(r, r->at, number_expected);
     r->at += len;
-    *out = (struct json_number){d.value, d.integral, d.integer};
     return true;
 }
 
@@ -386,10 +383,7 @@ bool json_object_begin(struct json_reader *r)
 
 bool json_object_next(struct json_reader *r, struct span *key)
 {
-    struct span read;
-    if (!object_next(r, &read)) return false;
-    *key = read;
-    return true;
+    return object_next(r, key);
 }
 
 bool json_array_begin(struct json_reader *r)

@@ -14,6 +14,7 @@
 #ifndef INTERLUDE_WIRE_JSON_READ_H
 #define INTERLUDE_WIRE_JSON_READ_H
 
+#include "base/decimal.h"
 #include "base/err.h"
 #include "base/span.h"
 
@@ -54,12 +55,7 @@ bool json_null(struct json_reader *r);
 bool json_bool(struct json_reader *r, bool *out);
 bool json_string(struct json_reader *r, struct span *out);
 
-struct json_number {
-    double value;    /* correctly rounded to nearest even; infinite where it is out of range */
-    bool integral;   /* the written number is an integer (1, 1.0, 1e3) that fits `integer` */
-    int64_t integer; /* where integral: its exact value, even where a double cannot hold it */
-};
-bool json_number(struct json_reader *r, struct json_number *out);
+bool json_number(struct json_reader *r, struct decimal *out);
 
 /* An object: json_object_begin, then json_object_next until it returns false; for each member read
  * or skip exactly one value. An array alike. json_object_next unescapes the key. Duplicate keys are

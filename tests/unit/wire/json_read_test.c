@@ -35,7 +35,7 @@ static void close_text(struct fixture *f)
 /* Reads a value of any type through the functions that hand values out. */
 static bool walk(struct json_reader *r)
 {
-    struct json_number number;
+    struct decimal number;
     struct span text;
     bool truth;
     switch (json_peek(r)) {
@@ -342,7 +342,7 @@ static void numbers(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct fixture f;
         open_text(&f, span_of(rows[i].text));
-        struct json_number n;
+        struct decimal n;
         assert_int_equal(json_peek(&f.r), JSON_NUMBER);
         assert_true(json_number(&f.r, &n));
         assert_true(json_end(&f.r));
@@ -365,7 +365,7 @@ static void wrong_types(void **state)
             struct fixture f;
             open_text(&f, span_of(texts[i]));
             bool truth = true;
-            struct json_number number = {.value = 42};
+            struct decimal number = {.value = 42};
             struct span text = SPAN("untouched");
             bool done = false;
             assert_int_equal(json_peek(&f.r), types[i]);
@@ -411,7 +411,7 @@ static void errors_stick(void **state)
     assert_true(json_array_next(&f.r));
     assert_true(json_skip(&f.r));
     assert_true(json_array_next(&f.r));
-    struct json_number number;
+    struct decimal number;
     assert_false(json_number(&f.r, &number));
     const char *text = f.r.error_text;
     bool truth;
