@@ -1,8 +1,11 @@
 """CPU a decision, whole server, against nginx that answers a constant of the same size: at
 saturation (wrk, closed loop, 64 connections), and at 10,000 requests a second (open loop).
-Alternating pairs, with nginx against a second nginx beside them."""
 
-from lib import drive, pairs
+At saturation nginx, a second nginx and Interlude run at the same time and share one core: what the
+machine does, it does to all three, and what each used is the kernel's to tell. At 10,000/s a core
+that is shared would not be the same load, so there they take turns, in alternating pairs."""
+
+from lib import drive, pairs, stats
 from lib.arguments import at_least
 
 HELP = "CPU a decision against nginx answering a constant, at saturation and at 10,000/s"
@@ -14,7 +17,9 @@ RATE_BAR = 0.85
 
 
 def options(parser):
-    parser.add_argument("--pairs", type=at_least(7), default=21, help="from 7 (default 21)")
+    parser.add_argument(
+        "--pairs", type=at_least(7), default=21, help="rounds and pairs, from 7 (default 21)"
+    )
     parser.add_argument("--duration", type=at_least(1), default=3, help="seconds a run (default 3)")
     parser.add_argument(
         "--only", choices=["saturation", "rate"], help="one half of it (default both)"
@@ -26,9 +31,8 @@ def tell(report, what, runs, bar, key):
     report.say(what)
     rows = [["", "CPU us a request", "requests/s"]]
     for name, side in (("nginx", 0), ("interlude", 1)):
-        values = [pair[side] for pair in runs["ab"]]
-        rates = sorted(v["rate"] for v in values)
-        rows.append([name, f"{cpu['ab'[side]]:.2f}", f"{rates[len(rates) // 2]:,.0f}"])
+        rate = stats.median([pair[side]["rate"] for pair in runs["ab"]])
+        rows.append([name, f"{cpu['ab'[side]]:.2f}", f"{rate:,.0f}"])
     report.table(rows)
     report.bar("  interlude / nginx", cpu["ratio"], bar)
     report.against_itself("  nginx / nginx", cpu["same"])
@@ -48,14 +52,15 @@ def run(bench, report, options):
     report.say()
 
     if options.only != "rate":
-        runs = pairs.run(
+        together = dict(zip(("nginx", "again", "interlude"), targets))
+        runs = pairs.rounds(
             report,
-            "saturation",
-            targets,
-            lambda target: drive.saturate(bench, target, options.duration),
+            together,
+            lambda: drive.saturate_together(bench, together, options.duration),
             options.pairs,
         )
-        tell(report, "At saturation, 64 connections:", runs, SATURATION_BAR, "saturation")
+        paired = pairs.of_rounds(runs, *together)
+        tell(report, "At saturation, 64 connections to each:", paired, SATURATION_BAR, "saturation")
     if options.only != "saturation":
         runs = pairs.run(
             report,

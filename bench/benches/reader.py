@@ -9,7 +9,7 @@ import json
 import signal
 import time
 
-from lib import drive, process, tails
+from lib import drive, pairs, process, tails
 from lib.process import BenchError
 
 from . import warning
@@ -76,7 +76,7 @@ def run(bench, report, options):
     drive.load(bench, targets["stopped"], rate // len(targets), 2, body=body)  # all is full now
     answered = tails.signals(targets["stopped"])[warning.SITE]["fired"]
     began = time.monotonic()
-    runs = tails.rounds(
+    runs = pairs.rounds(
         report,
         targets,
         lambda: drive.load_together(bench, targets, rate, options.duration, body=body),

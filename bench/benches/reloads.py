@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.parse
 
-from lib import drive, tails
+from lib import drive, pairs, tails
 from lib.process import BenchError
 from lib.targets import JSON
 
@@ -91,7 +91,7 @@ def measure(bench, targets, rate, seconds):
 def run(bench, report, options):
     targets = {name: started(bench, name) for name in ("none", "reloads", "none again")}
     rate = tails.rate_for(bench, report, targets, options.share, drive.REQUEST)
-    runs = tails.rounds(
+    runs = pairs.rounds(
         report,
         targets,
         lambda: measure(bench, targets, rate, options.duration),

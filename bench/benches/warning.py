@@ -11,7 +11,7 @@ threads too, the other."""
 import json
 import os
 
-from lib import drive, tails
+from lib import drive, pairs, tails
 from lib.process import BenchError
 
 HELP = "a warning on every request against none: CPU and p99"
@@ -80,7 +80,7 @@ def run(bench, report, options):
     report.say(f"{rate:,} requests a second, {options.share:g}% of the core:")
     report.data["rate"] = rate
     before = accounts_of(targets)
-    runs = tails.rounds(
+    runs = pairs.rounds(
         report,
         targets,
         lambda: drive.load_together(bench, targets, rate, options.duration, body=body),

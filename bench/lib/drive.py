@@ -13,17 +13,40 @@ from .targets import HERE, REQUEST
 def saturate(bench, target, seconds, connections=64, body=REQUEST, vary=False):
     """As many requests as the target answers: {"requests", "seconds", "rate", "cpu_us"}, cpu_us
     being the target's whole CPU, in microseconds a request. Any answer but 2xx is an error."""
+    return saturate_together(bench, {0: target}, seconds, connections, body, vary)[0]
+
+
+def saturate_together(bench, targets, seconds, connections=64, body=REQUEST, vary=False):
+    """The same of several targets {name: target} at once, with so many connections to each:
+    whatever the machine does, it does to all. {name: as `saturate`}."""
     env = dict(os.environ, BENCH_BODY=body)
     if vary:
         env["BENCH_VARY"] = "1"
     command = ["taskset", "-c", str(bench.client_core), "wrk", "-t1", f"-c{connections}"]
     command += [f"-d{max(1, round(seconds))}s", "-s", os.path.join(HERE, "lib", "wrk.lua")]
-    before = target.cpu_s()
-    ran = subprocess.run(command + [target.url], env=env, capture_output=True, text=True)
-    used = target.cpu_s() - before
-    lines = [line for line in ran.stdout.splitlines() if line.startswith("RESULT ")]
+    before = {name: target.cpu_s() for name, target in targets.items()}
+    running = {
+        name: bench.scope.start(
+            command + [target.url],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, target in targets.items()
+    }
+    ran = {name: popen.communicate() for name, popen in running.items()}
+    return {
+        name: wrk_result(target, running[name], ran[name], target.cpu_s() - before[name])
+        for name, target in targets.items()
+    }
+
+
+def wrk_result(target, ran, told, used):
+    out, err = told
+    lines = [line for line in out.splitlines() if line.startswith("RESULT ")]
     if ran.returncode or not lines:
-        raise BenchError(f"wrk against {target.name}: {ran.stderr or ran.stdout}")
+        raise BenchError(f"wrk against {target.name}: {err or out}")
     result = json.loads(lines[0][len("RESULT ") :])
     if result["errors"] or not result["requests"]:
         raise BenchError(f"{target.name}: {result['errors']} of {result['requests']} failed")

@@ -20,6 +20,17 @@ def run(report, what, targets, measure, pairs):
     return out
 
 
+def rounds(report, targets, measure, count):
+    """`measure` returns {name: run}; what it returned `count` times, as {name: [run]}."""
+    runs = {name: [] for name in targets}
+    for i in range(count):
+        report.progress(f"round {i + 1} of {count}")
+        for name, run in measure().items():
+            runs[name].append(run)
+    report.progress("")
+    return runs
+
+
 def of_rounds(runs, a, again, b):
     """The pairs of {name: [run, one a round]}, as `compare` takes them."""
     return {"ab": list(zip(runs[a], runs[b])), "aa": list(zip(runs[a], runs[again]))}

@@ -48,17 +48,6 @@ def rate_for(bench, report, targets, share_percent, body):
     return rate
 
 
-def rounds(report, targets, measure, count):
-    """`measure` returns {name: run}; what it returned `count` times, as {name: [run]}."""
-    runs = {name: [] for name in targets}
-    for i in range(count):
-        report.progress(f"round {i + 1} of {count}")
-        for name, run in measure().items():
-            runs[name].append(run)
-    report.progress("")
-    return runs
-
-
 def signals(target):
     """{log site: its account}, as the operations port tells it."""
     with urllib.request.urlopen(f"{target.admin}/v1/signals", timeout=5) as answer:
