@@ -12,7 +12,7 @@ static const char *const parameter_names[PARAMETER_COUNT] = {
 #define SET2(a, b) (1u << (a) | 1u << (b))
 static const struct {
     const char *name;
-    uint8_t count, parameters[4];
+    uint8_t count, parameters[POSTERIOR_PARAMETERS_MAX];
     uint32_t set;
 } families[FAMILY_COUNT] = {
     [FAMILY_BETA] = {"beta",

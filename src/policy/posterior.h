@@ -31,11 +31,13 @@ enum posterior_parameter {
     PARAMETER_COUNT,
 };
 
+enum { POSTERIOR_PARAMETERS_MAX = 4 }; /* of one family */
+
 struct posterior {
     uint8_t family; /* enum posterior_family */
     /* Beta: alpha, beta. Normal: mean, variance. NIG: mu, lambda, alpha, beta. Gamma: shape, rate.
      * Finite; all but mean and mu > 0. */
-    double p[4];
+    double p[POSTERIOR_PARAMETERS_MAX];
 };
 
 /* The parameter of that name, or -1. */

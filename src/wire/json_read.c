@@ -5,13 +5,14 @@
  * - A string is checked to its end first, 8 plain bytes at a time. Only one that had escapes is
  *   then written out, by a loop that has nothing left to check. What is skipped goes through the
  *   same check, so skipping and reading cannot disagree on what is JSON.
- * - The place in the nesting is a depth and one bit a level; skipping adds a second bit a level
- *   (object or array), so nothing here recurses. */
+ * - The place in the nesting is a depth, and whether the container has had a member: one that
+ * another has just ended in has. Skipping adds a bit a level (object or array), so nothing here
+ * recurses. */
 #include "wire/json_read.h"
 
 #include "wire/json_text.h"
 
-_Static_assert(JSON_DEPTH_MAX < 64, "a bit a level");
+_Static_assert(JSON_DEPTH_MAX < 64, "skipping has a bit a level");
 
 const uint8_t json_type_by_byte[256] = {
     ['"'] = JSON_STRING, ['{'] = JSON_OBJECT, ['['] = JSON_ARRAY,  ['t'] = JSON_BOOL,
@@ -177,7 +178,8 @@ static size_t escape_length(const char *at, const char *end)
 }
 
 /* From behind the opening quote to the closing one; NULL if it fails. */
-static inline const char *string_end(struct json_reader *r, const char *at, bool *escaped)
+static __attribute__((noinline)) const char *string_end(struct json_reader *r, const char *at,
+                                                        bool *escaped)
 {
     const char *end = r->end;
     *escaped = false;
@@ -261,7 +263,8 @@ static char *put_escape(char *to, const char **at, const char *end)
 
 /* [at, end) has been checked. What is written is never longer than what was read, and nothing is
  * read twice: that is why a scratch of the text's size is enough. */
-static struct span string_unescape(struct json_reader *r, const char *at, const char *end)
+static __attribute__((noinline)) struct span string_unescape(struct json_reader *r, const char *at,
+                                                             const char *end)
 {
     INVARIANT(end - at <= r->scratch_end - r->scratch);
     char *begin = r->scratch, *to = begin;
@@ -282,8 +285,12 @@ static struct span string_unescape(struct json_reader *r, const char *at, const 
 static inline const char *short_string_end(const char *at, const char *end)
 {
 #if defined(__SSE2__)
-    if (end - at < 32) return NULL;
-    uint32_t found = json_plain_not16(at) | json_plain_not16(at + 16) << 16;
+    if (end - at < 16) return NULL;
+    uint32_t found = json_plain_not16(at);
+    if (!found) {
+        if (end - at < 32) return NULL;
+        found = json_plain_not16(at + 16) << 16;
+    }
     if (found && at[__builtin_ctz(found)] == '"') return at + __builtin_ctz(found);
 #else
     (void)at, (void)end;
@@ -320,8 +327,16 @@ static inline bool container_begin(struct json_reader *r, char open, const char 
     if (r->depth == JSON_DEPTH_MAX) return fail_at(r, ERR_JSON_DEPTH, r->at, "nested too deep");
     r->at++;
     r->depth++;
-    r->nonempty &= ~((uint64_t)1 << r->depth);
+    r->fresh = true;
     return true;
+}
+
+/* The closing bracket is at `at`. */
+static inline void container_end(struct json_reader *r, const char *at)
+{
+    r->at = at + 1;
+    r->depth--;
+    r->fresh = false;
 }
 
 /* Moves to where the next member begins. False at the end of the container, which is consumed, and
@@ -331,16 +346,14 @@ static inline bool container_next(struct json_reader *r, char close, const char 
     const char *at = space_end(r->at, r->end);
     if (at == r->end) return fail_syntax(r, at, expected);
     if (*at == close) {
-        r->at = at + 1;
-        r->depth--;
+        container_end(r, at);
         return false;
     }
-    uint64_t bit = (uint64_t)1 << r->depth;
-    if (r->nonempty & bit) {
+    if (!r->fresh) {
         if (*at != ',') return fail_syntax(r, at, expected);
         at = space_end(at + 1, r->end);
     }
-    r->nonempty |= bit;
+    r->fresh = false;
     r->at = at;
     return true;
 }
@@ -351,21 +364,20 @@ static inline bool container_next(struct json_reader *r, char close, const char 
 static inline bool plain_key(struct json_reader *r, struct span *key)
 {
     const char *at = r->at, *end;
-    const uint64_t bit = (uint64_t)1 << r->depth;
-    if (r->end - at < 40) return false;
-    if (r->nonempty & bit && *at++ != ',') return false;
+    if (r->end - at < 4) return false;
+    if (!r->fresh && *at++ != ',') return false;
     if (*at == ' ') at++;
     if (*at++ != '"') return false;
-    if (!(end = short_string_end(at, r->end)) || end[1] != ':') return false;
-    r->nonempty |= bit;
+    if (!(end = short_string_end(at, r->end)) || end + 1 == r->end || end[1] != ':') return false;
+    r->fresh = false;
     *key = (struct span){at, (size_t)(end - at)};
     r->at = end + 2;
     return true;
 }
 
-static inline bool object_next(struct json_reader *r, struct span *key)
+/* `key` NULL: it is checked only. */
+static __attribute__((noinline)) bool object_next(struct json_reader *r, struct span *key)
 {
-    if (key && plain_key(r, key)) return true;
     if (!container_next(r, '}', "a comma or } was expected")) return false;
     if (r->at == r->end || *r->at != '"')
         return fail_syntax(r, r->at, "a key in double quotes was expected");
@@ -383,7 +395,10 @@ bool json_object_begin(struct json_reader *r)
 
 bool json_object_next(struct json_reader *r, struct span *key)
 {
-    return object_next(r, key);
+    if (plain_key(r, key)) return true;
+    if (r->at == r->end || *r->at != '}') return object_next(r, key);
+    container_end(r, r->at);
+    return false;
 }
 
 bool json_array_begin(struct json_reader *r)

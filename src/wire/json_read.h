@@ -40,7 +40,7 @@ struct json_reader {
     const char *error_at;   /* into the text */
     const char *error_text; /* what was expected there; static */
     uint32_t depth;
-    uint64_t nonempty; /* bit d: the container at depth d has had a member */
+    bool fresh; /* the container that the reader stands in has had no member yet */
 };
 
 /* `scratch` must be at least as large as the text: then it cannot run out. */
