@@ -90,9 +90,10 @@ void loop_phase_set(struct loop *l, enum loop_phase phase)
 
 /* ---- lag ---- */
 
-static void lag_note(struct loop *l, uint64_t turn_ns)
+/* By the second in which the turn ended: a long one is news then. */
+static void lag_note(struct loop *l)
 {
-    uint64_t second = l->now_ns / 1000000000u;
+    uint64_t second = l->last_ns / 1000000000u, turn_ns = l->last_ns - l->now_ns;
     int slot = (int)(second % (LOOP_LAG_SECONDS + 1));
     if (atomic_load_explicit(&l->lag[slot].second, memory_order_relaxed) != second) {
         atomic_store_explicit(&l->lag[slot].longest_ns, turn_ns, memory_order_relaxed);
@@ -102,9 +103,18 @@ static void lag_note(struct loop *l, uint64_t turn_ns)
     }
 }
 
+/* Of a turn that has not ended yet: a loop with nothing to do turns every LOOP_TURN_MS, so one
+ * whose last turn began twice as long ago is in it still. */
+static uint64_t turn_under_way_ns(const struct loop *l, uint64_t now_ns)
+{
+    const uint64_t healthy_ns = 2 * LOOP_TURN_MS * 1000000ull;
+    uint64_t turned_ns = atomic_load_explicit(&l->turned_ns, memory_order_relaxed);
+    return now_ns > turned_ns + healthy_ns && !atomic_load(&l->ended) ? now_ns - turned_ns : 0;
+}
+
 uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns)
 {
-    uint64_t longest = 0, second = now_ns / 1000000000u;
+    uint64_t longest = turn_under_way_ns(l, now_ns), second = now_ns / 1000000000u;
     for (int i = 0; i <= LOOP_LAG_SECONDS; i++) {
         uint64_t then = atomic_load_explicit(&l->lag[i].second, memory_order_relaxed);
         uint64_t ns = atomic_load_explicit(&l->lag[i].longest_ns, memory_order_relaxed);
@@ -184,7 +194,7 @@ static bool loop_turn(struct loop *l)
         for (int kind = 0; kind < DEADLINE_COUNT; kind++) close_all(l, (enum deadline_kind)kind);
     give_back_closed(l);
     atomic_store_explicit(&l->open_seen, l->open, memory_order_relaxed);
-    lag_note(l, l->last_ns - l->now_ns);
+    lag_note(l);
     return l->phase_seen < LOOP_ENDING || l->open > 0;
 }
 

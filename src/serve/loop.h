@@ -100,7 +100,7 @@ void loop_phase_set(struct loop *l, enum loop_phase phase);
 /* Any thread. The loop turns soon, whether anything has come or not. */
 void loop_wake(struct loop *l);
 
-/* The longest turn of the last LOOP_LAG_SECONDS. Any thread. */
+/* The longest turn that ended in the last LOOP_LAG_SECONDS, or has not ended yet. Any thread. */
 uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns);
 
 /* ---- for conn.c ---- */

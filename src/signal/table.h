@@ -241,7 +241,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
       NEVER)                                                                                      \
     X(WORKERS, "interlude_workers", GAUGE, "", "Worker threads", "a start", NEVER)                \
     X(LOOP_LAG, "interlude_loop_lag_seconds", GAUGE, "",                                          \
-      "The longest turn of a worker's loop in the last 10 s", "a loop turn", PER_REQUEST)         \
+      "The longest turn of a worker's loop that ended in the last 10 s, or has not ended yet",    \
+      "a loop turn", PER_REQUEST)                                                                 \
     X(LOG_RECORDS, "interlude_log_records", COUNTER, "signal outcome",                            \
       "What became of log records; with those queued, sums to those fired", "a record fired",     \
       RARE)                                                                                       \

@@ -150,8 +150,27 @@ static void lag_is_of_the_last_seconds(void **state)
     atomic_store(&l->lag[1].longest_ns, 7u);
     atomic_store(&l->lag[6].second, 105u);
     atomic_store(&l->lag[6].longest_ns, 5u);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        atomic_store(&l->turned_ns, rows[i].second * SECOND_NS);
         assert_int_equal(loop_lag_ns(l, rows[i].second * SECOND_NS), rows[i].lag_ns);
+    }
+}
+
+/* An idle loop turns every two seconds. */
+static void lag_is_of_a_turn_under_way(void **state)
+{
+    (void)state;
+    struct loop *l = f->workers[0];
+    static const struct {
+        uint64_t ago_ms, lag_ms;
+    } rows[] = {{0, 0}, {2000, 0}, {4000, 0}, {4001, 4001}, {60000, 60000}};
+    const uint64_t second_ns = SECOND_NS, turned_ns = 1000 * second_ns;
+    atomic_store(&l->turned_ns, turned_ns);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(loop_lag_ns(l, turned_ns + rows[i].ago_ms * 1000000),
+                         rows[i].lag_ms * 1000000);
+    atomic_store(&l->ended, true);
+    assert_int_equal(loop_lag_ns(l, turned_ns + 60 * second_ns), 0);
 }
 
 int main(void)
@@ -163,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_without_room, setup, teardown),
         cmocka_unit_test_setup_teardown(metrics_are_told_of_the_loops, setup, teardown),
         cmocka_unit_test_setup_teardown(lag_is_of_the_last_seconds, setup, teardown),
+        cmocka_unit_test_setup_teardown(lag_is_of_a_turn_under_way, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
