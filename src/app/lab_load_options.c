@@ -166,32 +166,54 @@ static bool read_pids(const char *text, void *to)
     return false;
 }
 
+/* What an option takes, and who reads it. */
+struct kind {
+    bool (*read)(const char *text, void *to);
+    const char *takes;
+};
+
+static const struct kind duration = {read_ns,
+                                     "a duration above 0 with its unit, such as 10s or 250ms"},
+                         duration_or_0 = {read_ns_or_0,
+                                          "a duration with its unit, such as 50us or 0s"},
+                         number = {read_number, "a number"}, seed = {read_seed, "a whole number"},
+                         connections = {read_connections, "a whole number from 1 to 10000"},
+                         pairs = {read_pairs, "a whole number from 6 to 1000"},
+                         arrivals = {read_arrivals, "poisson or constant"},
+                         curve = {read_curve, "flat or diurnal"},
+                         metric = {read_metric, "p50, p99, p999 or cpu"},
+                         posteriors = {read_posteriors, "all, some, none or mix"},
+                         file = {read_text, "a file"},
+                         pids = {read_pids, "two or three process ids, with commas between them"};
+_Static_assert(LOAD_CONNECTIONS_MAX == 10000 && PAIRS_MIN == 6 && PAIRS_MAX == 1000,
+               "what the options say they take");
+
 static const struct option {
     const char *name;
-    bool (*read)(const char *text, void *to);
+    const struct kind *kind;
     size_t offset;
 } option_rows[] = {
-    {"--rate", read_number, offsetof(struct lab_load_options, load.shape.rate)},
-    {"--duration", read_ns, offsetof(struct lab_load_options, load.shape.duration_ns)},
-    {"--arrivals", read_arrivals, offsetof(struct lab_load_options, load.shape.arrivals)},
-    {"--shape", read_curve, offsetof(struct lab_load_options, load.shape.curve)},
-    {"--peak", read_number, offsetof(struct lab_load_options, load.shape.peak)},
-    {"--trough", read_number, offsetof(struct lab_load_options, load.shape.trough)},
-    {"--cycle", read_ns, offsetof(struct lab_load_options, load.shape.cycle_ns)},
-    {"--seed", read_seed, offsetof(struct lab_load_options, load.shape.seed)},
-    {"--connections", read_connections, offsetof(struct lab_load_options, load.connections)},
-    {"--timeout", read_ns, offsetof(struct lab_load_options, load.timeout_ns)},
-    {"--spin", read_ns_or_0, offsetof(struct lab_load_options, load.spin_ns)},
-    {"--interval", read_ns, offsetof(struct lab_load_options, load.interval_ns)},
-    {"--alternate", read_ns, offsetof(struct lab_load_options, load.turn_ns)},
-    {"--posteriors", read_posteriors, offsetof(struct lab_load_options, posteriors)},
-    {"--body", read_text, offsetof(struct lab_load_options, body_file)},
-    {"--out", read_text, offsetof(struct lab_load_options, out_file)},
-    {"--pairs", read_pairs, offsetof(struct lab_load_options, pairs.pairs)},
-    {"--pair-duration", read_ns, offsetof(struct lab_load_options, pair_ns)},
-    {"--metric", read_metric, offsetof(struct lab_load_options, pairs.metric)},
-    {"--pid", read_pids, offsetof(struct lab_load_options, pairs.pids)},
-    {"--bar", read_number, offsetof(struct lab_load_options, bar)},
+    {"--rate", &number, offsetof(struct lab_load_options, load.shape.rate)},
+    {"--duration", &duration, offsetof(struct lab_load_options, load.shape.duration_ns)},
+    {"--arrivals", &arrivals, offsetof(struct lab_load_options, load.shape.arrivals)},
+    {"--shape", &curve, offsetof(struct lab_load_options, load.shape.curve)},
+    {"--peak", &number, offsetof(struct lab_load_options, load.shape.peak)},
+    {"--trough", &number, offsetof(struct lab_load_options, load.shape.trough)},
+    {"--cycle", &duration, offsetof(struct lab_load_options, load.shape.cycle_ns)},
+    {"--seed", &seed, offsetof(struct lab_load_options, load.shape.seed)},
+    {"--connections", &connections, offsetof(struct lab_load_options, load.connections)},
+    {"--timeout", &duration, offsetof(struct lab_load_options, load.timeout_ns)},
+    {"--spin", &duration_or_0, offsetof(struct lab_load_options, load.spin_ns)},
+    {"--interval", &duration, offsetof(struct lab_load_options, load.interval_ns)},
+    {"--alternate", &duration, offsetof(struct lab_load_options, load.turn_ns)},
+    {"--posteriors", &posteriors, offsetof(struct lab_load_options, posteriors)},
+    {"--body", &file, offsetof(struct lab_load_options, body_file)},
+    {"--out", &file, offsetof(struct lab_load_options, out_file)},
+    {"--pairs", &pairs, offsetof(struct lab_load_options, pairs.pairs)},
+    {"--pair-duration", &duration, offsetof(struct lab_load_options, pair_ns)},
+    {"--metric", &metric, offsetof(struct lab_load_options, pairs.metric)},
+    {"--pid", &pids, offsetof(struct lab_load_options, pairs.pids)},
+    {"--bar", &number, offsetof(struct lab_load_options, bar)},
 };
 
 /* URLs with commas between them. */
@@ -227,9 +249,9 @@ static bool option_read(struct lab_load_options *o, int argc, char **argv, int *
          row < option_rows + sizeof option_rows / sizeof *option_rows; row++) {
         const char *value = app_option(argc, argv, i, row->name);
         if (!value) continue;
-        if (!row->read(value, (char *)o + row->offset)) {
-            char what[64];
-            snprintf(what, sizeof what, "%s cannot be", row->name);
+        if (!row->kind->read(value, (char *)o + row->offset)) {
+            char what[128];
+            snprintf(what, sizeof what, "%s takes %s, not", row->name, row->kind->takes);
             *code = app_usage_error("load", what, value);
         }
         give(o, row->name);

@@ -195,7 +195,8 @@ static void line_read(struct builder *w, double *weight, bool *found)
             value_add(w);
             text_end(w);
         } else {
-            json_fail(w->r, ERR_FIELD_TYPE, "a line has `weight` and `body`, once each");
+            json_fail(w->r, ERR_FIELD_TYPE,
+                      "a line has a `body`, may have a `weight`, and nothing else; each once");
         }
     }
     json_end(w->r);

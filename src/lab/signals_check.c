@@ -165,7 +165,7 @@ static struct signals_judgement judge(const struct signals_site *site, uint64_t 
         j.verdict = SIGNALS_TOO_FEW;
     else
         j.verdict = all ? constant : SIGNALS_FINE;
-    j.looks_constant = all && j.verdict != SIGNALS_CONSTANT;
+    j.looks_constant = all && opportunities >= SIGNALS_LOOKS_MIN && j.verdict != SIGNALS_CONSTANT;
     return j;
 }
 

@@ -41,8 +41,9 @@ enum err_code signals_list_read(struct span json, char *scratch, struct signals_
 /* NULL if it is not there. */
 const struct signals_site *signals_list_find(const struct signals_list *list, struct span name);
 
-/* The server's own limits: see src/signal/watch.h. */
-enum { SIGNALS_OPPORTUNITIES_MIN = 1000, SIGNALS_FIRED_PERCENT = 99 };
+/* The server's own limits: see src/signal/watch.h. And the fewest opportunities, our own, from
+ * which on a site may look constant: one of one tells nothing. */
+enum { SIGNALS_OPPORTUNITIES_MIN = 1000, SIGNALS_FIRED_PERCENT = 99, SIGNALS_LOOKS_MIN = 20 };
 
 enum signals_verdict {
     SIGNALS_EXEMPT,    /* declared to fire always, or at each request */
@@ -55,7 +56,7 @@ enum signals_verdict {
 
 struct signals_judgement {
     enum signals_verdict verdict;
-    bool looks_constant;           /* not judged, but fired on nearly all of what there was */
+    bool looks_constant; /* not judged, but fired on nearly all of SIGNALS_LOOKS_MIN or more */
     uint64_t fired, opportunities; /* that it was judged by */
     double share; /* of the opportunities: in the server's windows, or between the two looks */
 };

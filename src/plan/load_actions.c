@@ -137,7 +137,7 @@ static void load_attribute(struct load *l, const struct yaml_tree *node)
         load_error(l, node->key->place, "`%s` means something else in a condition",
                    load_show(name).text);
     else if (attribute_schema_find(schema, name) >= 0)
-        load_error(l, node->key->place, "`%s` is a built-in attribute: it needs no declaration",
+        load_error(l, node->key->place, "`%s` is built in: it needs no declaration",
                    load_show(name).text);
     else if (schema->count < ATTRIBUTES_MAX)
         schema->attributes[schema->count++] = (struct attribute){

@@ -42,6 +42,11 @@ static void load_cap(struct load *l, const struct yaml_tree *node, const struct 
 {
     static const struct key number = {.name = "max", .min = 0, .max = 1000000};
     struct plan_cap *cap = load_field(into, key);
+    if (node->kind == TREE_MAPPING) {
+        load_error(l, node->place,
+                   "expected a number, or a list of {when, max}, found a mapping: put it into [ ]");
+        return;
+    }
     if (node->kind != TREE_SEQUENCE) {
         struct cap_item item = {NULL, 0};
         load_key_count(l, node, &number, &item.max);

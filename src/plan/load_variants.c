@@ -84,21 +84,48 @@ static void load_split(struct load *l, const struct yaml_tree *node, const struc
     if (ok && sum == 0) load_error(l, node->place, "expected a variant with more than 0%%");
 }
 
+/* A unit is in the first experiment that holds it, so one that begins where another begins, or
+ * comes after one that leaves nobody, would be there in vain. */
+static void check_salt(struct load *l, struct yaml_place place,
+                       const struct plan_experiment *earlier, struct span salt)
+{
+    if (span_equal(earlier->salt, salt))
+        load_error(l, place,
+                   "`%s` is the salt of `%s` too: both would draw the same units, and `%s` keeps "
+                   "them; give each experiment a salt of its own",
+                   load_show(salt).text, load_show(earlier->name).text,
+                   load_show(earlier->name).text);
+}
+
+static void check_experiment(struct load *l, const struct yaml_tree *node,
+                             const struct plan_experiment *experiment)
+{
+    const struct plan *plan = l->plan;
+    struct yaml_place name = yaml_tree_find(node, SPAN("name"))->place;
+    if (span_is(experiment->name, "none"))
+        load_error(l, name, "`none` is reserved: it is what no experiment is called");
+    for (int i = 0; i < plan->experiment_count; i++) {
+        const struct plan_experiment *earlier = &plan->experiments[i];
+        if (span_equal(earlier->name, experiment->name))
+            load_error(l, name, "two experiments are named `%s`: each needs a name of its own",
+                       load_show(experiment->name).text);
+        if (experiment->salt.len)
+            check_salt(l, yaml_tree_find(node, SPAN("salt"))->place, earlier, experiment->salt);
+        if (earlier->slice_ppm == PPM)
+            load_error(l, name, "`%s` gets nobody: `%s` before it has a slice of 100%%",
+                       load_show(experiment->name).text, load_show(earlier->name).text);
+    }
+}
+
 static void load_experiment(struct load *l, const struct yaml_tree *node)
 {
     struct plan *plan = l->plan;
     struct plan_experiment experiment = {.slice_ppm = PPM};
     if (!load_is_mapping(l, node, "an experiment, {name, salt, slice, split}")) return;
+    int errors = l->errors->count;
     load_keys(l, node, &load_experiment_keys, &experiment);
-    if (experiment.name.len) {
-        struct yaml_place place = yaml_tree_find(node, SPAN("name"))->place;
-        if (span_is(experiment.name, "none"))
-            load_error(l, place, "`none` is reserved: it is what no experiment is called");
-        for (int i = 0; i < plan->experiment_count; i++)
-            if (span_equal(plan->experiments[i].name, experiment.name))
-                load_error(l, place, "two experiments are named `%s`: each needs a name of its own",
-                           load_show(experiment.name).text);
-    }
+    if (l->errors->count > errors) experiment.slice_ppm = 0; /* nothing follows from a wrong one */
+    if (experiment.name.len) check_experiment(l, node, &experiment);
     if (plan->experiment_count < PLAN_EXPERIMENTS_MAX)
         plan->experiments[plan->experiment_count++] = experiment;
 }

@@ -38,9 +38,16 @@ static void fault_of_parser(struct builder *b)
         fault(b, yaml_walk_to_byte(b->text, p->problem_offset), text);
         return;
     }
-    snprintf(text, sizeof text, "not valid YAML: %s%s%s", p->context ? p->context : "",
-             p->context ? ", " : "", p->problem ? p->problem : "unreadable");
-    fault(b, place_of(b, p->problem_mark), text);
+    struct yaml_place place = place_of(b, p->problem_mark), from = place_of(b, p->context_mark);
+    bool odd = p->problem && !strcmp(p->problem, "found character that cannot start any token");
+    char since[64] = "";
+    /* What is not closed is missed far from where it begins. */
+    if (p->context && from.line < place.line)
+        snprintf(since, sizeof since, " (it begins at line %u, column %u)", from.line, from.column);
+    snprintf(text, sizeof text, "not valid YAML: %s%s%s%s%s", p->context ? p->context : "", since,
+             p->context ? ", " : "", p->problem ? p->problem : "unreadable",
+             odd ? ": quote what begins with @, ` or %, and indent with spaces, not tabs" : "");
+    fault(b, place, text);
 }
 
 static bool next_event(struct builder *b, yaml_event_t *event)

@@ -220,8 +220,8 @@ class Check(unittest.TestCase):
             ("too few", [("a", "normal", "rare", 999, 999), ("b", "normal", "rare", 0, 30)], 1,
              ["a looks constant so far (999 of 999), not judged", "2 too few opportunities",
               "Nothing could be judged: that takes at least 1,000 decisions"]),
-            ("one of few", [("a", "normal", "rare", 1, 1), ("b", "normal", "rare", 0, 2000)], 0,
-             ["a looks constant so far (1 of 1), not judged", "0 constant, 1 fine, 1 not judged"]),
+            ("one of few", [("a", "normal", "rare", 20, 20), ("b", "normal", "rare", 0, 2000)], 0,
+             ["a looks constant so far (20 of 20), not judged", "0 constant, 1 fine, 1 not judged"]),
         ]
         for name, signals, code, says in rows:
             with self.subTest(name):

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import unittest
 
+from lib import lab
 from lib import server as server_module
 from lib.server import ROOT, Server, free_port, plan, wait_for
 from lib.wire import Connection, ask, decide, get
@@ -218,6 +219,12 @@ class Stall(unittest.TestCase):
                 self.assertFalse(self.answered(c, 0.5))
                 let_it_flow()
                 self.assertEqual(c.answer().status, 200)
+
+    def test_a_turn_that_does_not_end_is_told(self):
+        with unread("--guard", "unconditional", "--log", "synchronous") as (address, operations, _), \
+                Connection(address) as c:
+            c.send(decide(variant="control"))
+            wait_for(lambda: metric(operations, "interlude_loop_lag_seconds") > 4, 15, "a lag")
 
     def test_others_do_not(self):
         for switches, drops in ((["--guard", "unconditional", "--log", "staged"], True),

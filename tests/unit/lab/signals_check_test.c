@@ -109,7 +109,8 @@ static void a_verdict_takes_evidence(void **state)
         {"normal", "rare", 989, 1000, SIGNALS_FINE, false},
         {"quiet", "rare", 0, 1000, SIGNALS_FINE, false},
         {"normal", "rare", 999, 999, SIGNALS_TOO_FEW, true},
-        {"normal", "rare", 1, 1, SIGNALS_TOO_FEW, true},
+        {"normal", "rare", 20, 20, SIGNALS_TOO_FEW, true},
+        {"normal", "rare", 19, 19, SIGNALS_TOO_FEW, false},
         {"normal", "rare", 500, 999, SIGNALS_TOO_FEW, false},
         {"quiet", "never", 0, 0, SIGNALS_TOO_FEW, false},
     };

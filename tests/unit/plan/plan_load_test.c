@@ -228,7 +228,8 @@ static struct span plan_of_sizes(const struct sizes *s)
              s->rules, "]}\n");
     put_list(&b, "  # the others\n", "  q#: {kind: uniform}\n", s->policies - 1, "");
     put_list(&b, "variants:\n", "  v#: {policy: p0}\n", s->variants, "");
-    put_list(&b, "experiments: [", "{name: e#, salt: x, split: {v0: 1%}}, ", s->experiments, "]\n");
+    put_list(&b, "experiments: [", "{name: e#, salt: x#, slice: 1%, split: {v0: 1%}}, ",
+             s->experiments, "]\n");
     put_list(&b, "guardrails:\n  ads_per_day: [", "{max: #}, ", s->caps, "]\n");
     assert_false(b.full);
     return buf_text(&b);
