@@ -35,8 +35,8 @@ def metric(operations, name, **labels):
     """The sum of a metric's samples that have these labels."""
     total = 0.0
     for line in get(operations, "/metrics").body.decode().split("\n"):
-        if line.startswith((name + "{", name + " ")) and all('%s="%s"' % label in line
-                                               for label in labels.items()):
+        if line.startswith((name + "{", name + " ")) and all(
+                '%s="%s"' % label in line for label in labels.items()):
             total += float(line.rsplit(" ", 1)[1])
     return total
 
