@@ -27,7 +27,7 @@ static const char usage[] =
     "  --over D      judge what happens in the next D (30s) instead, by the same limits. It\n"
     "                takes traffic: at least 1,000 decisions within D\n"
     "  --drill URL   let every rare signal fire that a request can fire, and tell whether its\n"
-    "                line was written; live traffic beside it changes nothing\n"
+    "                line was written. Live traffic is told apart, but has the same budget\n"
     "\n"
     "Exit codes: 0 some signal could be judged and none is constant, or every drilled line was\n"
     "written; 1 one is constant, or looks so and is not judged yet, or none could be judged, or\n"
@@ -72,7 +72,7 @@ static void wait_ns(uint64_t ns)
 static const char *too_little(enum signals_verdict verdict)
 {
     return verdict == SIGNALS_TOO_FEW ? "fewer than 1,000 opportunities"
-                                      : "two windows are not over";
+                                      : "no two windows in succession had 1,000 opportunities yet";
 }
 
 static void site_print(const struct signals_site *s, const struct signals_judgement *j)
@@ -93,13 +93,15 @@ static void site_print(const struct signals_site *s, const struct signals_judgem
 static enum err_code judge_all(const struct signals_list *before, const struct signals_list *now,
                                int count[SIGNALS_VERDICT_COUNT], struct err *e)
 {
+    if (before && !span_equal(before->started_at, now->started_at))
+        return err_set(e, ERR_USAGE, "the server was restarted between the two looks");
     for (int i = 0; i < now->count; i++) {
         const struct signals_site *site = &now->sites[i];
         struct signals_judgement j;
         if (before) {
             const struct signals_site *then = signals_list_find(before, site->name);
-            if (!then || !signals_site_judge_between(then, site, &j))
-                return err_set(e, ERR_USAGE, "the server was restarted between the two looks");
+            if (!then) return err_set(e, ERR_USAGE, "the signals changed between the two looks");
+            j = signals_site_judge_between(then, site);
         } else {
             j = signals_site_judge(site);
         }
@@ -125,7 +127,7 @@ static int verdict_print(const struct signals_list *list, const int count[SIGNAL
            count[SIGNALS_EXEMPT], quiet_count(list));
     if (!count[SIGNALS_CONSTANT] && !count[SIGNALS_FINE])
         printf("Nothing could be judged: that takes at least 1,000 decisions, with --over D within "
-               "D of live traffic, else since the server's start.\n");
+               "D of live traffic, else in the last five minutes.\n");
     bool wrong = count[SIGNALS_CONSTANT] || young || !count[SIGNALS_FINE];
     int written = app_output_end();
     return written ? written : wrong ? EXIT_NO : EXIT_DONE;

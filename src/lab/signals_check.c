@@ -80,6 +80,16 @@ static void read_drills(struct json_reader *r, void *to)
     read_object(r, members, sizeof members / sizeof *members);
 }
 
+static void read_recent(struct json_reader *r, void *to)
+{
+    struct signals_site *site = to;
+    const struct member members[] = {
+        {"fired", read_count, &site->recent_fired},
+        {"opportunities", read_count, &site->recent_opportunities},
+    };
+    read_object(r, members, sizeof members / sizeof *members);
+}
+
 static void read_site(struct json_reader *r, struct signals_site *site)
 {
     const struct member members[] = {
@@ -88,6 +98,7 @@ static void read_site(struct json_reader *r, struct signals_site *site)
         {"expected", read_text, &site->expected},
         {"fired", read_count, &site->fired},
         {"opportunities", read_count, &site->opportunities},
+        {"recent", read_recent, site},
         {"share", read_rate, &site->share},
         {"written", read_count, &site->written},
         {"dropped", read_count, &site->dropped},
@@ -123,9 +134,12 @@ enum err_code signals_list_read(struct span json, char *scratch, struct signals_
 {
     struct json_reader r;
     struct signals_list list = {0};
-    const struct member members[] = {{"signals", read_sites, &list}};
+    const struct member members[] = {
+        {"started_at", read_text, &list.started_at},
+        {"signals", read_sites, &list},
+    };
     json_reader_init(&r, json, scratch, json.len);
-    read_object(&r, members, 1);
+    read_object(&r, members, sizeof members / sizeof *members);
     if (json_end(&r) && !list.count) json_fail(&r, ERR_JSON_SYNTAX, "there are no signals in it");
     if (r.error) {
         err_set(e, r.error, "%s", r.error_text);
@@ -171,7 +185,8 @@ static struct signals_judgement judge(const struct signals_site *site, uint64_t 
 
 struct signals_judgement signals_site_judge(const struct signals_site *now)
 {
-    struct signals_judgement j = judge(now, now->fired, now->opportunities, SIGNALS_TOO_YOUNG);
+    struct signals_judgement j =
+        judge(now, now->recent_fired, now->recent_opportunities, SIGNALS_TOO_YOUNG);
     if (j.verdict != SIGNALS_EXEMPT && span_is(now->state, "constant")) {
         j.verdict = SIGNALS_CONSTANT;
         j.looks_constant = false;
@@ -180,11 +195,9 @@ struct signals_judgement signals_site_judge(const struct signals_site *now)
     return j;
 }
 
-bool signals_site_judge_between(const struct signals_site *before, const struct signals_site *now,
-                                struct signals_judgement *out)
+struct signals_judgement signals_site_judge_between(const struct signals_site *before,
+                                                    const struct signals_site *now)
 {
-    if (now->opportunities < before->opportunities || now->fired < before->fired) return false;
-    *out = judge(now, now->fired - before->fired, now->opportunities - before->opportunities,
+    return judge(now, now->fired - before->fired, now->opportunities - before->opportunities,
                  SIGNALS_CONSTANT);
-    return true;
 }

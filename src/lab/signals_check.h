@@ -22,13 +22,15 @@ struct signals_drills {
 
 struct signals_site {
     struct span name, state, expected;
-    uint64_t fired, opportunities;
+    uint64_t fired, opportunities;               /* since the server's start */
+    uint64_t recent_fired, recent_opportunities; /* in the last five to ten minutes */
     uint64_t written, dropped, suppressed, outranked;
     struct signals_drills drills;
     double share, records_per_s, lines_per_s;
 };
 
 struct signals_list {
+    struct span started_at; /* of another process: another time */
     int count;
     struct signals_site sites[SIGNALS_CHECK_SITES_MAX];
 };
@@ -50,7 +52,7 @@ enum signals_verdict {
     SIGNALS_FINE,      /* opportunities enough, and it did not fire on nearly all of them */
     SIGNALS_CONSTANT,  /* it fires nearly always */
     SIGNALS_TOO_FEW,   /* fewer opportunities than can be judged */
-    SIGNALS_TOO_YOUNG, /* opportunities enough, nearly all fired; the server has not judged yet */
+    SIGNALS_TOO_YOUNG, /* opportunities enough, nearly all fired; the server does not say so yet */
     SIGNALS_VERDICT_COUNT
 };
 
@@ -62,13 +64,12 @@ struct signals_judgement {
 };
 
 /* By what the server tells, whose verdict takes two windows of five minutes; that a site is fine is
- * told by its counts since the server's start. */
+ * told by its recent counts. */
 struct signals_judgement signals_site_judge(const struct signals_site *now);
 
-/* By what happened between two looks, which needs no window. False, and nothing is judged: it is
- * not the same server any more, its counts are less than they were. */
-bool signals_site_judge_between(const struct signals_site *before, const struct signals_site *now,
-                                struct signals_judgement *out) MUST_CHECK;
+/* By what happened between two looks at the same process, which needs no window. */
+struct signals_judgement signals_site_judge_between(const struct signals_site *before,
+                                                    const struct signals_site *now);
 
 /* The records of a site that have an outcome. */
 static inline uint64_t signals_site_settled(const struct signals_site *s)

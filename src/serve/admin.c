@@ -142,7 +142,9 @@ static void serve_signals(struct admin *a, struct exchange *x)
     struct buf text = {0};
     signals_render_list(a->config.signals, &text);
     struct answer answer = answer_begin(x, 200, JSON_TYPE);
-    buf_lit(x->out, "{\"signals\":");
+    buf_lit(x->out, "{\"started_at\":\"");
+    request_time_write(x->out, signals_started_us(a->config.signals));
+    buf_lit(x->out, "\",\"signals\":");
     buf_span(x->out, buf_text(&text));
     buf_lit(x->out, "}\n");
     answer_end(x, answer);

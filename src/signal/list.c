@@ -55,6 +55,11 @@ static void site_write(struct buf *b, enum signal_site site, const struct signal
         member_u64(b, signal_outcome_name((enum signal_outcome)o), account->outcomes[o]);
     member_u64(b, "queued", account->queued);
     drills_write(b, drills);
+    json_write_key(b, SPAN("recent"));
+    buf_char(b, '{');
+    member_u64(b, "fired", rates->recent_fired);
+    member_u64(b, "opportunities", rates->recent_opportunities);
+    buf_char(b, '}');
     member_rate(b, "share", rates->share);
     json_write_key(b, SPAN("cost"));
     buf_char(b, '{');

@@ -36,6 +36,17 @@ static void store_double(_Atomic uint64_t *bits, double value)
     atomic_store_explicit(bits, word, memory_order_relaxed);
 }
 
+/* For what should not wait for the next turn: never for a record. */
+static void wake(struct scribe *s)
+{
+    if (s->wake_fd < 0) return; /* it does not run yet */
+    int saved = errno;
+    uint64_t one = 1;
+    ssize_t ignored = write(s->wake_fd, &one, sizeof one);
+    (void)ignored;
+    errno = saved;
+}
+
 void scribe_configure(struct scribe *s, const struct plan_log *log)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
@@ -49,16 +60,13 @@ void scribe_configure(struct scribe *s, const struct plan_log *log)
         store_double(&s->burst[site], isinf(budget.rate) ? budget.rate : burst);
     }
     atomic_store_explicit(&s->level, (int)log->level, memory_order_relaxed);
+    wake(s);
 }
 
 void scribe_reopen(struct scribe *s)
 {
     atomic_store_explicit(&s->reopening, true, memory_order_release);
-    int saved = errno;
-    uint64_t one = 1;
-    ssize_t ignored = write(s->wake_fd, &one, sizeof one);
-    (void)ignored;
-    errno = saved;
+    wake(s);
 }
 
 uint64_t scribe_suppressed(const struct scribe *s, int site)
@@ -147,7 +155,7 @@ static void flush(struct scribe *s)
     /* An empty outbox has nothing to try a failed sink with. */
     if (o->count)
         s->sink_state = outbox_flush(o);
-    else if (s->sink_state != SINK_OK && s->sink_state != SINK_FULL)
+    else if (s->sink_state == SINK_BUSY || s->sink_state == SINK_GONE)
         s->sink_state = sink_ready(&o->sink);
     if (cell_load(&o->written[SITE_LOG_SUPPRESSED]) != suppressed) {
         memcpy(s->told_suppressed, s->telling_suppressed, sizeof s->told_suppressed);
@@ -447,9 +455,7 @@ bool scribe_stop(struct scribe *s, uint64_t deadline_ns)
 {
     atomic_store_explicit(&s->deadline_ns, deadline_ns, memory_order_relaxed);
     atomic_store_explicit(&s->stopping, true, memory_order_release);
-    uint64_t one = 1;
-    ssize_t ignored = write(s->wake_fd, &one, sizeof one);
-    (void)ignored;
+    wake(s);
     uint64_t now_ns = clock_mono_ns();
     uint64_t until = (deadline_ns > now_ns ? deadline_ns : now_ns) + STOP_GRACE_MS * 1000000ull;
     struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};

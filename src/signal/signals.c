@@ -83,6 +83,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     INVARIANT(s);
     memset(s, 0, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
+    s->started_us = clock_wall_us();
     s->writer_count = config->writers;
     s->all_posteriors = config->all_posteriors;
     s->ring_bytes = config->ring_bytes ? config->ring_bytes : RING_BYTES;
@@ -90,6 +91,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     copy_name(s->commit, config->commit);
     outbox_init(&s->scribe.outbox);
     s->scribe.outbox.sink.fd = -1;
+    s->scribe.wake_fd = -1;
     uint32_t cells_max = config->cells_max ? config->cells_max : SIGNALS_CELLS_MAX;
     INVARIANT(cells_max > CELL_FIXED_COUNT);
 
@@ -118,6 +120,11 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
 failed:
     signals_free(s);
     return code;
+}
+
+int64_t signals_started_us(const struct signals *signals)
+{
+    return signals->started_us;
 }
 
 /* What a scribe that is blocked in `write` still uses: it is freed by the end of the process. Held

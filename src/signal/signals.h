@@ -171,6 +171,10 @@ void signals_render_metrics(struct signals *signals, enum metrics_format format,
  * first whose firings are the least worth. As above. */
 void signals_render_list(struct signals *signals, struct buf *out);
 
+/* When it was opened, in microseconds since 1970: the same as before, and it is the same process.
+ */
+int64_t signals_started_us(const struct signals *signals);
+
 /* One site's account at a moment: fired = written + dropped + suppressed + outranked + queued. */
 struct signal_account {
     uint64_t fired, queued, opportunities;

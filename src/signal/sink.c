@@ -132,8 +132,10 @@ static enum sink_result failed(int errno_value)
     case EDQUOT:
     case EFBIG:
         return SINK_FULL;
-    default:
+    case EPIPE:
         return SINK_GONE;
+    default:
+        return SINK_FAILED;
     }
 }
 

@@ -17,7 +17,9 @@ enum sink_result {
     SINK_OK,   /* some or all of it was taken */
     SINK_BUSY, /* not now: nothing was taken, nothing is lost */
     SINK_GONE, /* nobody reads */
-    SINK_FULL, /* no space */
+    /* That these two are over, only a write that succeeds can tell. */
+    SINK_FULL,   /* no space */
+    SINK_FAILED, /* an error that is none of the above: EBADF, EIO */
 };
 
 struct sink {

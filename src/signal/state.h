@@ -9,6 +9,7 @@ struct signals {
     struct signal_shared shared;
     int writer_count;
     struct signal_writer *writers; /* and their rings and cells, in one mapping */
+    int64_t started_us;            /* since 1970 */
     void *mapping;
     size_t mapping_bytes, ring_bytes;
     struct scribe scribe;

@@ -72,9 +72,11 @@ void watch_rates(const struct watch *w, enum signal_site site, const struct sign
                  uint64_t now_ns, struct watch_rates *out)
 {
     const struct signal_account *last = &w->last.of[site], *older = &w->older.of[site];
-    *out = (struct watch_rates){0};
-    double could = (double)(account->opportunities - last->opportunities);
-    double fired = (double)(account->fired - last->fired);
+    *out = (struct watch_rates){
+        .recent_fired = account->fired - last->fired,
+        .recent_opportunities = account->opportunities - last->opportunities,
+    };
+    double fired = (double)out->recent_fired, could = (double)out->recent_opportunities;
     if (could > 0) out->share = fired < could ? fired / could : 1;
     /* One firing of one opportunity is a start; a thousand of a thousand are a fault. */
     double weight = signal_sites[site].expected == EXPECTED_NEVER ? WATCH_NEVER_WEIGHT : 1;

@@ -61,7 +61,8 @@ uint32_t watch_take(struct watch *w, const struct signal_account accounts[SITE_C
 
 /* What a site has been doing, from the watch and its account now. */
 struct watch_rates {
-    double share;                 /* fired of opportunities, in this window and the last; 0 to 1 */
+    uint64_t recent_fired, recent_opportunities; /* in this window and the last */
+    double share;                                /* of those; 0 to 1 */
     double wrong;                 /* the same, weighed against what is declared; 0 to 1 */
     double fired, written, bytes; /* a second, since the look before the last */
 };

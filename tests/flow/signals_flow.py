@@ -215,6 +215,18 @@ class Sinks(unittest.TestCase):
         self.assertEqual(told.lost("disk_full"),
                          sum(told.outcome(site, "dropped") for site in told.sites()))
 
+    def test_a_descriptor_that_cannot_be_written_to(self):
+        """poll() calls it ready. Who says nothing loses nothing: the line that tells of losses waits."""
+        with open("/dev/null", "rb") as unwritable:
+            server = serve(self, stdout=unwritable)
+            fire(server, 20)
+            told = settled(server)
+        self.assertEqual(told.outcome("posteriors_absent", "dropped"), 20)
+        time.sleep(1)
+        later = Told(server)
+        self.assertEqual(later.lost("sink_gone"), told.lost("sink_gone"))
+        self.assertEqual(later.fired("log_lost"), 0)
+
     def test_a_small_disk(self):
         """A line may be cut where the disk is full; those after it are whole."""
         directory = self.directory()

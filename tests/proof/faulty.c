@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ static inline void fault(size_t body_bytes)
     printf("a body of %zu bytes\n", body_bytes);
 #elif defined FAULT_STDERR
     if (write(2, "a request\n", 10) < 0) abort();
+#elif defined FAULT_SEND /* where stderr is a socket, a log line */
+    if (send(2, "a request\n", 10, MSG_DONTWAIT | MSG_NOSIGNAL) > 10) abort();
 #elif defined FAULT_MALLOC
     void *volatile copy = malloc(body_bytes + 1);
     free(copy);

@@ -111,10 +111,22 @@ def decide_bodies():
         yield {**base, "unit_id": "u-%d" % i, "posteriors": BETA}
     for segment in "new", "casual", "heavy", "other", "vip \u00e9 \\ \" \u0001", None, "":
         yield {**base, "segment_id": segment, "posteriors": BETA}
+    yield from explain_bodies()
     yield {}
     yield {"unit_id": None, "session_id": "s" * 256, "tmax_ms": 20, "request_id": "x" * 128}
     yield {"unit_id": "u-3", "more": {"deep": [[1, 2, {"x": [1e10, "\U0001f3b5"]}]],
                                       "pad": "z" * 3000}}
+
+
+def explain_bodies():
+    base = {"segment_id": "core", "session": SESSION, "time": NOW, "explain": True}
+    for unit in None, *("u-%d" % i for i in range(20)):
+        yield {**base, "unit_id": unit, "posteriors": BETA}
+    for session in SESSIONS:
+        yield {**base, "variant": "control", "session": session}
+    for variant in VARIANTS:
+        for posteriors in POSTERIORS:
+            yield {**base, "variant": variant, "posteriors": posteriors}
 
 
 def lasting_requests():
@@ -202,19 +214,35 @@ def in_pieces(address):
         assert c.answer().status == 200
 
 
+ANSWER_BYTES_MIN = 1000  # of one with an explanation
+
+
+def send_buffer_max():
+    with open("/proc/sys/net/ipv4/tcp_wmem") as file:
+        return int(file.read().split()[2])
+
+
+def taken(sock, data):
+    """How many bytes of them the peer takes before it takes no more."""
+    sock.settimeout(0.05)
+    view, sent = memoryview(data), 0
+    try:
+        while sent < len(data):
+            sent += sock.send(view[sent:sent + 65536])
+    except socket.timeout:
+        pass
+    return sent
+
+
 def not_read(address):
     """A client that asks and does not take the answers, then does; and one that never does."""
-    many = b"".join([request(body={"request_id": "n", "explain": True, "posteriors": BETA})] * 400)
+    one = request(body={"request_id": "n", "explain": True, "posteriors": BETA})
     late, never = [Connection(address, receive_buffer=4096) for _ in range(2)]
-    for c in late, never:
-        c.socket.settimeout(0.05)
-        try:
-            for _ in range(8):
-                c.send(many)
-        except socket.timeout:
-            pass
+    # Twice what the kernel keeps of answers, so that the last ones come only if the server goes on.
+    many = one * (2 * send_buffer_max() // ANSWER_BYTES_MIN)
+    asked = [taken(c.socket, many) for c in (late, never)]
     late.socket.settimeout(5)
-    for _ in range(300):
+    for _ in range(asked[0] // len(one)):
         assert late.answer().status == 200
     late.close()
     return never
@@ -338,6 +366,27 @@ def shown(address):
         for key in keys:
             totals[key] = totals.get(key, 0) + float(match[3])
     return totals
+
+
+EXPLAINED = re.compile(r'(?:put_text|put_set|put_set_if)\(b, (?:plan, )?"(\w+)"|json_write_key\(b, SPAN\("(\w+)"|'
+                       r'\\"(\w+)\\":')
+
+
+def members_of(value):
+    if isinstance(value, dict):
+        return set(value).union(*map(members_of, value.values()))
+    return set().union(*map(members_of, value)) if isinstance(value, list) else set()
+
+
+def explanations_missing(address, source):
+    """Members of explanations, as explain.c names them, that no answer has shown."""
+    with open(source) as file:
+        named = {a or b or c for a, b, c in EXPLAINED.findall(file.read())}
+    with Connection(address) as c:
+        for body in explain_bodies():
+            c.send(request(body=body))
+            named -= members_of(c.answer().json())
+    return sorted(named)
 
 
 def kinds_missing(before, after):

@@ -202,7 +202,12 @@ static void worker_arm(void)
 #endif
         LET_THROUGH(epoll_pwait),
         LET_THROUGH(recvfrom),
-        LET_THROUGH(sendto),
+        /* Not to stdin, stdout or stderr, which may be sockets. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, STDERR_FILENO, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
         LET_THROUGH(epoll_ctl),
         LET_THROUGH(shutdown),
         LET_THROUGH(close),
