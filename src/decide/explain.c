@@ -46,7 +46,7 @@ static void explain_allocation(struct buf *b, const struct plan *plan,
                                const struct request *request, const struct decision *d)
 {
     buf_lit(b, "{\"step\":\"allocate\"");
-    put_text(b, "assignment", span_of(assignment_name(d->assignment)));
+    put_text(b, "assignment", assignment_word(d->assignment));
     put_text(b, "variant", plan->variants[d->variant].name);
     bool asked_experiments = request->variant == REQUEST_VARIANT_NONE && request->unit_id.len;
     if (asked_experiments) {
@@ -76,7 +76,7 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
 {
     const struct presence *p = &d->presence;
     buf_lit(b, ",{\"step\":\"presence\"");
-    put_text(b, "posteriors", span_of(posteriors_status_name(p->status)));
+    put_text(b, "posteriors", posteriors_status_word(p->status));
     json_write_key(b, SPAN("conditions"));
     buf_char(b, '[');
     bool first = true;
@@ -84,7 +84,7 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
         if (!(p->conditions >> s & 1)) continue;
         if (!first) buf_char(b, ',');
         first = false;
-        json_write_string(b, span_of(posteriors_status_name((enum posteriors_status)s)));
+        json_write_string(b, posteriors_status_word((enum posteriors_status)s));
     }
     buf_char(b, ']');
     put_set_if(b, plan, "missing_actions", p->missing);
@@ -95,7 +95,7 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
         json_write_key(b, SPAN("unknown_actions"));
         buf_u64(b, (uint64_t)request->unknown_actions);
     }
-    put_text(b, "state", span_of(state_status_name(d->state.status)));
+    put_text(b, "state", state_status_word(d->state.status));
     if (d->state.unknown) {
         json_write_key(b, SPAN("unknown_attributes"));
         put_slots(b, plan, d->state.unknown);
@@ -110,7 +110,7 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
     }
     if (p->fallback != FALLBACK_NONE) {
         put_text(b, "fallback", d->policy->name);
-        put_text(b, "because", span_of(fallback_reason_name(p->fallback)));
+        put_text(b, "because", fallback_reason_word(p->fallback));
     }
     buf_char(b, '}');
 }
@@ -137,7 +137,7 @@ static void explain_mask(struct buf *b, const struct plan *plan, const struct de
         if (!first) buf_char(b, ',');
         first = false;
         buf_char(b, '{');
-        put_text(b, "guardrail", span_of(reason_name((enum reason)r)));
+        put_text(b, "guardrail", reason_word((enum reason)r));
         put_text(b, "what", masked ? SPAN("masked") : SPAN("not enforced: unknown"));
         buf_char(b, '}');
     }

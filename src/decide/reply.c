@@ -12,7 +12,7 @@ static void put_reasons(struct buf *b, uint32_t reasons)
     buf_lit(b, ",\"reasons\":[");
     for (bool first = true; reasons; reasons &= reasons - 1, first = false) {
         buf_put(b, &",\""[first], first ? 1 : 2);
-        buf_span(b, span_of(reason_name((enum reason)__builtin_ctz(reasons))));
+        buf_span(b, reason_word((enum reason)__builtin_ctz(reasons)));
         buf_char(b, '"');
     }
     buf_char(b, ']');
@@ -46,7 +46,7 @@ void reply_write(struct buf *b, const struct plan *plan, const struct request *r
         buf_lit(b, ",\"requested_variant\":");
         json_write_string(b, request->variant_name);
     }
-    PUT_NAME(b, "assignment", span_of(assignment_name(d->assignment)));
+    PUT_NAME(b, "assignment", assignment_word(d->assignment));
     if (d->experiment >= 0) PUT_NAME(b, "experiment", plan->experiments[d->experiment].name);
     PUT_NAME(b, "policy", d->policy->name);
     PUT_NAME(b, "version", plan->version);
@@ -56,8 +56,8 @@ void reply_write(struct buf *b, const struct plan *plan, const struct request *r
         json_write_string(b, request->segment_id);
     }
     put_action(b, plan, d);
-    PUT_NAME(b, "posteriors", span_of(posteriors_status_name(d->presence.status)));
-    PUT_NAME(b, "state", span_of(state_status_name(d->state.status)));
+    PUT_NAME(b, "posteriors", posteriors_status_word(d->presence.status));
+    PUT_NAME(b, "state", state_status_word(d->state.status));
     put_reasons(b, d->reasons);
     if (request->explain) explain_write(b, plan, request, d);
     buf_char(b, '}');

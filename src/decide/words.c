@@ -2,40 +2,28 @@
 
 #include "decide/probe.h"
 
-#define WORD_ROW(code, text) [code] = text,
+#define WORD_ROW(code, text) [code] = {text, sizeof(text) - 1},
+
+/* NAME_word(code), and the same as NAME_name(code), a string. */
+#define WORDS(name, list)                                    \
+    struct span name##_word(enum name code)                  \
+    {                                                        \
+        static const struct span words[] = {list(WORD_ROW)}; \
+        return words[code];                                  \
+    }                                                        \
+    const char *name##_name(enum name code)                  \
+    {                                                        \
+        return name##_word(code).data;                       \
+    }
+
+WORDS(assignment, ASSIGNMENTS)
+WORDS(posteriors_status, POSTERIORS_STATUSES)
+WORDS(state_status, STATE_STATUSES)
+WORDS(reason, REASONS)
+WORDS(fallback_reason, FALLBACK_REASONS)
 
 const char *stage_name(enum request_stage stage)
 {
-    static const char *const names[] = {STAGES(WORD_ROW)};
-    return names[stage];
-}
-
-const char *assignment_name(enum assignment assignment)
-{
-    static const char *const names[] = {ASSIGNMENTS(WORD_ROW)};
-    return names[assignment];
-}
-
-const char *posteriors_status_name(enum posteriors_status status)
-{
-    static const char *const names[] = {POSTERIORS_STATUSES(WORD_ROW)};
-    return names[status];
-}
-
-const char *state_status_name(enum state_status status)
-{
-    static const char *const names[] = {STATE_STATUSES(WORD_ROW)};
-    return names[status];
-}
-
-const char *reason_name(enum reason reason)
-{
-    static const char *const names[] = {REASONS(WORD_ROW)};
-    return names[reason];
-}
-
-const char *fallback_reason_name(enum fallback_reason reason)
-{
-    static const char *const names[] = {FALLBACK_REASONS(WORD_ROW)};
-    return names[reason];
+    static const struct span names[] = {STAGES(WORD_ROW)};
+    return names[stage].data;
 }

@@ -2,6 +2,8 @@
 #ifndef INTERLUDE_DECIDE_WORDS_H
 #define INTERLUDE_DECIDE_WORDS_H
 
+#include "base/span.h"
+
 /* Labels of a request's segment beside the plan's: not in the plan's set; not sent. */
 #define SEGMENT_OTHER_NAME "other"
 #define SEGMENT_UNSET_NAME "unset"
@@ -69,6 +71,13 @@ enum fallback_reason { FALLBACK_REASONS(WORD_ENUM) FALLBACK_REASON_COUNT };
 /* The guardrails are reasons; their labels are the same words. */
 enum { GUARDRAIL_FIRST = REASON_AD_FREE, GUARDRAIL_LAST = REASON_CONTENT_BOUNDARY };
 
+struct span assignment_word(enum assignment assignment);
+struct span posteriors_status_word(enum posteriors_status status);
+struct span state_status_word(enum state_status status);
+struct span reason_word(enum reason reason);
+struct span fallback_reason_word(enum fallback_reason reason);
+
+/* The same as strings. */
 const char *assignment_name(enum assignment assignment);
 const char *posteriors_status_name(enum posteriors_status status);
 const char *state_status_name(enum state_status status);

@@ -105,8 +105,7 @@ static void load_on_unknown_of(struct load *l, const struct yaml_tree *node, uin
     struct span names[REASON_COUNT];
     size_t count = 0;
     int reason = GUARDRAIL_FIRST;
-    for (; reason <= GUARDRAIL_LAST; reason++)
-        names[count++] = span_of(reason_name((enum reason)reason));
+    for (; reason <= GUARDRAIL_LAST; reason++) names[count++] = reason_word((enum reason)reason);
     for (reason = GUARDRAIL_FIRST; reason <= GUARDRAIL_LAST; reason++)
         if (span_equal(names[reason - GUARDRAIL_FIRST], node->key->text)) break;
     bool permissive;

@@ -85,13 +85,13 @@ static bool parameter_holds(enum posterior_parameter parameter, double value)
 bool posterior_make(enum posterior_family family, const double values[PARAMETER_COUNT],
                     struct posterior *out)
 {
-    struct posterior made = {.family = (uint8_t)family};
-    for (int i = 0; i < families[family].count; i++) {
-        enum posterior_parameter parameter = families[family].parameters[i];
-        if (!parameter_holds(parameter, values[parameter])) return false;
-        made.p[i] = values[parameter];
-    }
-    *out = made;
+    const uint8_t *parameters = families[family].parameters;
+    const int count = families[family].count;
+    for (int i = 0; i < count; i++)
+        if (!parameter_holds(parameters[i], values[parameters[i]])) return false;
+    memset(out, 0, sizeof *out); /* what lies between the members too: equals compare equal */
+    out->family = (uint8_t)family;
+    for (int i = 0; i < count; i++) out->p[i] = values[parameters[i]];
     return true;
 }
 

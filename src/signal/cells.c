@@ -115,13 +115,13 @@ static void make_assignments(struct maker *m, struct variant_cells *v, int varia
     for (int a = 0; a < ASSIGNMENT_COUNT; a++)
         if (assignment_possible(plan, a, variant))
             v->assigned[a] = RESOLVE(m, METRIC_ASSIGNMENTS, a, SPAN("none"),
-                                     span_of(assignment_name((enum assignment)a)), name);
+                                     assignment_word((enum assignment)a), name);
     for (int e = 0; e < plan->experiment_count; e++)
         for (int i = 0; i < plan->experiments[e].split_count; i++)
             if (plan->experiments[e].split[i].variant == variant)
                 v->experiment[e] =
                     RESOLVE(m, METRIC_ASSIGNMENTS, ASSIGNMENT_EXPERIMENT, plan->experiments[e].name,
-                            span_of(assignment_name(ASSIGNMENT_EXPERIMENT)), name);
+                            assignment_word(ASSIGNMENT_EXPERIMENT), name);
 }
 
 static bool asks_rules(const struct policy *policy)
@@ -138,20 +138,18 @@ static void make_variant(struct maker *m, int variant)
     v->covered_seconds = RESOLVE(m, METRIC_COVERED_SECONDS, 0, name);
     v->ads_decided = RESOLVE(m, METRIC_ADS_DECIDED, 0, name);
     for (int s = 0; s < STATE_STATUS_COUNT; s++)
-        v->state[s] =
-            RESOLVE(m, METRIC_STATE, s, name, span_of(state_status_name((enum state_status)s)));
+        v->state[s] = RESOLVE(m, METRIC_STATE, s, name, state_status_word((enum state_status)s));
     make_assignments(m, v, variant);
     v->duration = RESOLVE(m, METRIC_REQUEST_DURATION, 0, name);
     if (asks_rules(policy)) v->rule_errors = RESOLVE(m, METRIC_RULE_ERRORS, 0, name);
     for (int g = GUARDRAIL_FIRST; g <= GUARDRAIL_LAST; g++)
         if (guardrail_named(&plan->guardrails, g))
-            v->guardrail[g] =
-                RESOLVE(m, METRIC_GUARDRAIL, g, name, span_of(reason_name((enum reason)g)));
+            v->guardrail[g] = RESOLVE(m, METRIC_GUARDRAIL, g, name, reason_word((enum reason)g));
     if (!policy_reads_posteriors(policy)) return;
     v->posteriors_unused = RESOLVE(m, METRIC_POSTERIORS_UNUSED, 0, name);
     for (int f = FALLBACK_NONE + 1; f < FALLBACK_REASON_COUNT; f++)
-        v->fallback[f] = RESOLVE(m, METRIC_FALLBACK, f, name,
-                                 span_of(fallback_reason_name((enum fallback_reason)f)));
+        v->fallback[f] =
+            RESOLVE(m, METRIC_FALLBACK, f, name, fallback_reason_word((enum fallback_reason)f));
 }
 
 static void make_segment(struct maker *m, int variant, int segment)
@@ -172,7 +170,7 @@ static void make_segment(struct maker *m, int variant, int segment)
     for (int s = 0; s < POSTERIORS_STATUS_COUNT; s++)
         if (reads || s <= POSTERIORS_UNSOLICITED)
             posteriors[s] = RESOLVE(m, METRIC_POSTERIORS, s, v, g,
-                                    span_of(posteriors_status_name((enum posteriors_status)s)));
+                                    posteriors_status_word((enum posteriors_status)s));
 }
 
 static void make_attributes(struct maker *m)

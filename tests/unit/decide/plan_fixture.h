@@ -243,7 +243,7 @@ static inline const char *reasons_text(uint32_t reasons, char text[512])
     for (int r = 0; r < REASON_COUNT; r++) {
         if (!(reasons >> r & 1)) continue;
         if (b.len) buf_char(&b, ' ');
-        buf_span(&b, span_of(reason_name((enum reason)r)));
+        buf_span(&b, reason_word((enum reason)r));
     }
     text[b.len] = 0;
     return text;
