@@ -2,16 +2,21 @@
 saturation (wrk, closed loop, 64 connections), and at 10,000 requests a second (open loop).
 
 At saturation nginx, a second nginx and Interlude run at the same time and share one core: what the
-machine does, it does to all three, and what each used is the kernel's to tell. At 10,000/s a core
-that is shared would not be the same load, so there they take turns, in alternating pairs."""
+machine does, it does to all three, and what each used is the kernel's to tell. Each round starts
+all three anew, in another order: where a process happens to lie in memory makes it faster or slower
+by a per cent for its whole life. At 10,000/s a core that is shared would not be the same load, so
+there they take turns, in alternating pairs."""
 
-from lib import drive, pairs, stats
+import itertools
+
+from lib import drive, pairs, process, stats
 from lib.arguments import at_least
 
 HELP = "CPU a decision against nginx answering a constant, at saturation and at 10,000/s"
 PACKAGES = ["nginx-light", "wrk"]
 PROGRAMS = ["interlude", "interlude-lab"]
 SATURATION_BAR = 1.0
+WARM_S = 1
 RATE = 10000
 RATE_BAR = 0.85
 
@@ -24,6 +29,17 @@ def options(parser):
     parser.add_argument(
         "--only", choices=["saturation", "rate"], help="one half of it (default both)"
     )
+
+
+def saturation_round(bench, starts, order, seconds):
+    """One round of servers started for it: {name: run}."""
+    targets = {name: starts[name]() for name in order}
+    try:
+        drive.saturate_together(bench, targets, WARM_S)
+        return drive.saturate_together(bench, targets, seconds)
+    finally:
+        for target in targets.values():
+            process.end(target.popen)
 
 
 def tell(report, what, runs, bar, key):
@@ -52,14 +68,19 @@ def run(bench, report, options):
     report.say()
 
     if options.only != "rate":
-        together = dict(zip(("nginx", "again", "interlude"), targets))
+        starts = {
+            "nginx": lambda: bench.nginx(answer),
+            "again": lambda: bench.nginx(answer, "nginx again"),
+            "interlude": bench.interlude,
+        }
+        orders = itertools.cycle(itertools.permutations(starts))
         runs = pairs.rounds(
             report,
-            together,
-            lambda: drive.saturate_together(bench, together, options.duration),
+            starts,
+            lambda: saturation_round(bench, starts, next(orders), options.duration),
             options.pairs,
         )
-        paired = pairs.of_rounds(runs, *together)
+        paired = pairs.of_rounds(runs, *starts)
         tell(report, "At saturation, 64 connections to each:", paired, SATURATION_BAR, "saturation")
     if options.only != "saturation":
         runs = pairs.run(
