@@ -53,7 +53,7 @@ static inline bool span_bytes_equal(const char *a, const char *b, size_t n)
 
 static inline bool span_equal(struct span a, struct span b)
 {
-    return a.len == b.len && span_bytes_equal(a.data, b.data, a.len);
+    return a.len == b.len && span_bytes_equal(a.data, b.data, b.len);
 }
 
 /* Compares with a literal; the size is known, so no call is made. */
@@ -62,7 +62,8 @@ static inline bool span_equal(struct span a, struct span b)
 
 static inline bool span_is(struct span a, const char *text)
 {
-    return span_equal(a, span_of(text));
+    size_t n = strlen(text);
+    return a.len == n && (n == 0 || memcmp(a.data, text, n) == 0);
 }
 
 #endif
