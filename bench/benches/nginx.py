@@ -60,10 +60,6 @@ def tell(report, what, runs, bar, key):
 def run(bench, report, options):
     interlude = bench.interlude()
     answer = interlude.ask(bench.body)
-    first, second = bench.nginx(answer), bench.nginx(answer, "nginx again")
-    targets = (first, second, interlude)
-    for target in targets:
-        drive.saturate(bench, target, 2)
     report.say(f"Request {len(bench.body)} bytes, answer {len(answer)} bytes.")
     report.say()
 
@@ -83,6 +79,9 @@ def run(bench, report, options):
         paired = pairs.of_rounds(runs, *starts)
         tell(report, "At saturation, 64 connections to each:", paired, SATURATION_BAR, "saturation")
     if options.only != "saturation":
+        targets = (bench.nginx(answer), bench.nginx(answer, "nginx again"), interlude)
+        for target in targets:
+            drive.saturate(bench, target, 2)
         runs = pairs.run(
             report,
             f"{RATE:,}/s",

@@ -127,7 +127,7 @@ static int verdict_print(const struct signals_list *list, const int count[SIGNAL
            count[SIGNALS_EXEMPT], quiet_count(list));
     if (!count[SIGNALS_CONSTANT] && !count[SIGNALS_FINE])
         printf("Nothing could be judged: that takes at least 1,000 decisions, with --over D within "
-               "D of live traffic, else in the last five minutes.\n");
+               "D of live traffic, else in the last five to ten minutes.\n");
     bool wrong = count[SIGNALS_CONSTANT] || young || !count[SIGNALS_FINE];
     int written = app_output_end();
     return written ? written : wrong ? EXIT_NO : EXIT_DONE;

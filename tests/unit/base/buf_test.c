@@ -32,6 +32,28 @@ static void test_puts_in_order(void **state)
     assert_false(b.full);
 }
 
+/* Of every length, exactly those bytes; and nothing at all where one too many is asked for. */
+static void test_spans_of_every_length(void **state)
+{
+    (void)state;
+    char text[40], memory[sizeof text + 2];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
+    for (size_t n = 0; n <= sizeof text; n++) {
+        memset(memory, '#', sizeof memory);
+        struct buf b = buf_of(memory + 1, n);
+        buf_span(&b, (struct span){text, n});
+        assert_false(b.full);
+        assert_int_equal(b.len, n);
+        assert_memory_equal(memory + 1, text, n);
+        assert_true(memory[0] == '#' && memory[n + 1] == '#');
+        if (n == 0) continue;
+        memset(memory, '#', sizeof memory);
+        b = buf_of(memory + 1, n - 1);
+        buf_span(&b, (struct span){text, n});
+        assert_true(b.full && b.len == 0 && memory[1] == '#');
+    }
+}
+
 static const uint64_t unsigneds[] = {
     0, 1, 9, 10, 99, 100, UINT32_MAX, 1ull << 32, 999999999999, INT64_MAX, UINT64_MAX};
 static const int64_t signeds[] = {0, 1, -1, 9, -9, -10, INT32_MIN, INT64_MAX, INT64_MIN, -100};
@@ -126,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_puts_in_order),
+        cmocka_unit_test(test_spans_of_every_length),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_what_does_not_fit_is_not_written),
         cmocka_unit_test(test_full_stays),

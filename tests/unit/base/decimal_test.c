@@ -449,6 +449,37 @@ static void long_inputs(void **state)
     }
 }
 
+/* What follows a number decides only whether it is one: the same digits, read with nothing behind
+ * them, and with a serializer's text behind them, which takes a shorter way. */
+static void what_follows_makes_no_difference(void **state)
+{
+    (void)state;
+    static const char *const behind[] = {
+        ",\"next\": 1}", "}}}}}}}}}}",  "          ", "\xff\xff\xff\xff\xff\xff\xff\xff",
+        "/////////",     ":::::::::",   "999999999",  ".5       ",
+        "e1       ",     "E-1      ",   ".x       ",  "e        ",
+        "-        ",     "\t\n\r      "};
+    static const char *const numbers[] = {
+        "0",         "7",     "10",     "-0",      "-1",      "42",       "-305",
+        "1830",      "99999", "123456", "-123456", "1234567", "-1234567", "12345678",
+        "-12345678", "00",    "01",     "-",       "",        "-01",      "0000000"};
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        for (size_t k = 0; k < COUNT(behind); k++) {
+            char text[64];
+            size_t len = (size_t)snprintf(text, sizeof text, "%s%s", numbers[i], behind[k]);
+            struct decimal whole = {.integer = 77}, cut = {.integer = 77};
+            size_t expected = decimal_length((struct span){text, len});
+            size_t read = decimal_read((struct span){text, len}, &whole);
+            if (read != expected) fail_msg("%s: read %zu, expected %zu", text, read, expected);
+            /* Alone: at its end nothing more may be looked at. */
+            assert_int_equal(decimal_read((struct span){text, expected}, &cut), expected);
+            if (bits_of(whole.value) != bits_of(cut.value) || whole.integral != cut.integral ||
+                whole.integer != cut.integer)
+                fail_msg("%s: not as when it stands alone", text);
+        }
+    }
+}
+
 /* As many zeros as a body can hold, undone by the exponent, at either side of the point. */
 static void zeros_undone_by_the_exponent(void **state)
 {
@@ -485,6 +516,7 @@ int main(void)
         cmocka_unit_test(random_integers),
         cmocka_unit_test(halfway_points),
         cmocka_unit_test(long_inputs),
+        cmocka_unit_test(what_follows_makes_no_difference),
         cmocka_unit_test(zeros_undone_by_the_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -352,6 +353,54 @@ static void records_leave_room_for_the_scribes_own_lines(void **state)
     }
 }
 
+static atomic_int interruptions;
+
+static void interrupted(int number)
+{
+    (void)number;
+    interruptions++;
+}
+
+static void *write_one(void *done)
+{
+    *(enum sink_result *)done = sink_write(&box.sink, "late\n", 5, &(size_t){0});
+    return NULL;
+}
+
+/* A write that waits, and that signals interrupt (without SA_RESTART), is taken up again. */
+static void an_interrupted_write_goes_on(void **state)
+{
+    (void)state;
+    const struct sigaction action = {.sa_handler = interrupted};
+    struct sigaction before;
+    assert_int_equal(sigaction(SIGUSR2, &action, &before), 0);
+    int full = 0;
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_WRONLY | O_NONBLOCK), 0);
+    while (write(ends[1], "x", 1) == 1) full++;
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_WRONLY), 0);
+
+    enum sink_result result = SINK_GONE;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, write_one, &result), 0);
+    for (int i = 1; i <= 3; i++) {
+        sleep_ms(20);
+        assert_int_equal(pthread_kill(thread, SIGUSR2), 0);
+        while (interruptions < i) sleep_ms(1);
+    }
+    char *taken = malloc((size_t)full);
+    for (ssize_t n, got = 0; got < full; got += n) {
+        n = read(ends[0], taken, (size_t)(full - got));
+        assert_true(n > 0);
+    }
+    free(taken);
+    pthread_join(thread, NULL);
+    assert_int_equal(result, SINK_OK);
+    char text[8];
+    assert_int_equal(read(ends[0], text, sizeof text), 5);
+    assert_memory_equal(text, "late\n", 5);
+    sigaction(SIGUSR2, &before, NULL);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -374,6 +423,7 @@ int main(void)
         ON_PIPE(a_file_that_ends_in_half_a_line_gets_a_newline),
         ON_PIPE(the_same_file_opened_anew_still_ends_in_half_a_line),
         ON_PIPE(half_a_line_in_a_fifo_is_remembered),
+        ON_PIPE(an_interrupted_write_goes_on),
         ON_PIPE(the_box_has_an_end),
         ON_PIPE(records_leave_room_for_the_scribes_own_lines),
     };
