@@ -17,19 +17,20 @@ SAN    ?=
 PREFIX ?= /usr/local
 AR     ?= ar
 
-ROOMS := base wire rule policy decide plan signal record serve lab app
+ROOMS := base wire table rule policy decide plan signal record serve lab app
 
 FLOOR_base   := base
 FLOOR_wire   := base wire
+FLOOR_table  := base table
 FLOOR_rule   := base rule
 FLOOR_policy := base rule policy
 FLOOR_decide := base wire rule policy decide
-FLOOR_plan   := base wire rule policy decide plan
-FLOOR_signal := base wire rule policy decide plan signal
+FLOOR_plan   := base wire table rule policy decide plan
+FLOOR_signal := base wire table rule policy decide plan signal
 FLOOR_record := base wire record
-FLOOR_serve  := base wire rule policy decide plan signal record serve
+FLOOR_serve  := base wire table rule policy decide plan signal record serve
 FLOOR_lab    := base wire record lab
-FLOOR_app    := base wire rule policy decide plan signal record serve lab app
+FLOOR_app    := base wire table rule policy decide plan signal record serve lab app
 
 VERSION := $(shell cat VERSION)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -51,7 +52,7 @@ src_of     = $(sort $(wildcard src/$(1)/*.c))
 obj_of     = $(patsubst src/%.c,$(B)/obj/%.o,$(call src_of,$(1)))
 archive_of = $(foreach r,$(1),$(B)/room/$(r).a)
 # From the top floor down, so that a linker that reads once finds everything.
-linked_of  = $(foreach r,app lab serve record signal plan decide policy rule wire base,\
+linked_of  = $(foreach r,app lab serve record signal plan decide policy rule table wire base,\
                $(if $(filter $(r),$(FLOOR_$(1))),$(B)/room/$(r).a))
 
 .PHONY: .FORCE all tests benches fuzz examples install clean
@@ -101,7 +102,7 @@ $(B)/interlude-lab: $(B)/obj/app/lab_main.o $(call archive_of,$(ROOMS))
 
 # ---- libinterlude: the pure core, for deciding in one's own process ------------------------------
 
-LIB_ROOMS := base wire rule policy decide plan
+LIB_ROOMS := base wire table rule policy decide plan
 LIB_OBJS   = $(filter-out $(B)/obj/wire/http_%.o $(B)/obj/base/clock.o,\
                $(foreach r,$(LIB_ROOMS),$(call obj_of,$(r))))
 
@@ -142,11 +143,16 @@ install: all $(B)/libinterlude.pc
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/*_test.c))
 UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRCS))
 
+# A test that makes allocations fail stands in the place of malloc and its kin: tests/unit/no_memory.h.
+NO_MEMORY_LINK := $(foreach f,malloc calloc realloc aligned_alloc strdup,-Wl,--wrap=$(f)) \
+                  -Wl,-Bstatic -lyaml -Wl,-Bdynamic
+
 define UNIT
 $(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call linked_of,$(1)) $(wildcard tests/unit/*.h) $(wildcard tests/unit/$(1)/*.h)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude -Itests/unit -o $$@ $$< \
-	  $$(LDFLAGS_ALL) $(call linked_of,$(1)) -lcmocka -ljansson $$(LIBS)
+	  $$(LDFLAGS_ALL) $(call linked_of,$(1)) $$(if $$(filter no_memory_test,$$*),$$(NO_MEMORY_LINK)) \
+	  -lcmocka -ljansson $$(LIBS)
 endef
 $(foreach r,$(ROOMS),$(eval $(call UNIT,$(r))))
 

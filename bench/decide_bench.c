@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct plan_errors errors = {0};
-    struct plan *plan = plan_load(plan_demo_text(), &(struct plan_options){0}, &errors);
+    struct plan *plan = plan_load(plan_demo_text(), NULL, &errors);
     if (!plan) return 2;
 
     static struct request request;

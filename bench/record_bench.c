@@ -43,19 +43,19 @@ struct bench {
 static bool bench_open(struct bench *b)
 {
     struct plan_errors errors = {0};
-    struct plan_options options = signals_plan_options();
-    b->plan = plan_load(plan_demo_text(), &options, &errors);
+    b->plan = plan_load(plan_demo_text(), NULL, &errors);
     if (!b->plan) return false;
-    struct plan_log log = {.level = LOG_INFO,
-                           .sink = LOG_FILE,
-                           .file = SPAN("/dev/null"),
-                           .budget = {__builtin_inf(), __builtin_inf()}};
+    struct settings_log log = {.level = LOG_INFO,
+                               .sink = LOG_FILE,
+                               .file = SPAN("/dev/null"),
+                               .budget = {__builtin_inf(), __builtin_inf()}};
     struct err e;
     if (signals_open(&(struct signals_config){.writers = 1, .log = &log}, &b->signals, &e))
         return false;
-    b->plan->log = log;
     b->writer = signals_writer(b->signals, 0);
-    b->cells = signals_adopt(b->signals, b->plan);
+    b->cells = signals_cells(b->signals, b->plan);
+    if (!b->cells) return false;
+    signals_adopt(b->signals, b->plan, &log);
     for (int i = 0; i < 2; i++) {
         if (request_read(b->plan, span_of(bodies[i]), b->scratch[i], &b->request[i], &e))
             return false;

@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-static const struct span log_sites[] = {SPAN("posteriors_partial"), SPAN("session_invalid")};
-static const struct plan_options options = {log_sites, 2};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_place(struct span text, const struct err *e)
@@ -36,30 +33,38 @@ static void check_errors(struct span text, const struct plan_errors *errors)
     }
 }
 
-static void check_again(const struct plan *plan, struct plan_errors *errors)
+static void check_again(const struct plan *plan, const struct settings *settings,
+                        struct plan_errors *errors)
 {
+    struct settings *settings_again;
     static char first[PLAN_BYTES_MAX], second[PLAN_BYTES_MAX];
     struct buf b = buf_of(first, sizeof first), c = buf_of(second, sizeof second);
     plan_print(&b, plan);
+    settings_print(&b, settings);
     INVARIANT(!b.full);
-    struct plan *again = plan_load(buf_text(&b), &options, errors);
+    struct plan *again = plan_load(buf_text(&b), &settings_again, errors);
     INVARIANT(again != NULL);
     INVARIANT(memcmp(plan->fingerprint, again->fingerprint, sizeof plan->fingerprint) == 0);
-    INVARIANT(plan->contents.lo == again->contents.lo && plan->contents.hi == again->contents.hi);
+    INVARIANT(memcmp(&settings->identity, &settings_again->identity, sizeof settings->identity) ==
+              0);
     plan_print(&c, again);
+    settings_print(&c, settings_again);
     INVARIANT(span_equal(buf_text(&b), buf_text(&c)));
     plan_free(again);
+    settings_free(settings_again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct plan_errors errors;
     struct span text = {(const char *)data, size};
-    struct plan *plan = plan_load(text, &options, &errors);
+    struct settings *settings = NULL;
+    struct plan *plan = plan_load(text, &settings, &errors);
     if (plan)
-        check_again(plan, &errors);
+        check_again(plan, settings, &errors);
     else
         check_errors(text, &errors);
     plan_free(plan);
+    settings_free(settings);
     return 0;
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+static struct arena scratch; /* of rule_compile */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void add_declared(struct attribute_schema *schema)
@@ -84,13 +86,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     attribute_schema_init(&schema);
     add_declared(&schema);
     struct arena arena;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     struct span text = {(const char *)data, size};
     const struct rule *const untouched = (const struct rule *)&arena;
     const struct rule *rule = untouched, *again = untouched;
     struct err e = {0}, e_again = {0};
-    enum err_code code = rule_compile(&arena, &schema, text, &rule, &e);
-    INVARIANT(code == rule_compile(&arena, &schema, text, &again, &e_again));
+    enum err_code code = rule_compile(&arena, &scratch, &schema, text, &rule, &e);
+    INVARIANT(code == rule_compile(&arena, &scratch, &schema, text, &again, &e_again));
     if (code == ERR_OK) {
         check_rule(rule, again, &schema, text);
     } else {

@@ -56,12 +56,12 @@ struct app_file {
 };
 bool app_file_read(const char *path, struct app_file *out);
 
-/* Compiles a plan, or tells every error on stderr as NAME:LINE:COLUMN and returns NULL. */
-struct plan *app_plan_parse(const char *name, struct span text);
+/* Compiles a plan's file, or tells every error on stderr as NAME:LINE:COLUMN and returns NULL.
+ * *settings is the caller's too; NULL: they are not wanted. */
+struct plan *app_plan_parse(const char *name, struct span text, struct settings **settings);
 
-/* Loads the plan of `path` (NULL: the demonstration plan), or tells every error on stderr, and
- * returns NULL. */
-struct plan *app_plan_load(const char *path);
+/* The same of the file at `path`; NULL: the demonstration plan. */
+struct plan *app_plan_load(const char *path, struct settings **settings);
 
 /* cmd_serve.c. First of all in a server: before anything else is opened. False, and told, if it
  * cannot be one. */

@@ -1,8 +1,6 @@
 /* app_plan: from a file's name to a plan, or to every error on stderr. */
 #include "app/app.h"
 
-#include "signal/signals.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +21,10 @@ bool app_file_read(const char *path, struct app_file *out)
     /* One byte more than a plan may have, so that the loader sees that it is too long. */
     size_t cap = PLAN_BYTES_MAX + 1, len = 0;
     char *memory = malloc(cap);
-    INVARIANT(memory != NULL);
+    if (!memory) {
+        close(fd);
+        return file_fail(path, ENOMEM);
+    }
     ssize_t n;
     while (len < cap && (n = read(fd, memory + len, cap - len)) != 0) {
         if (n < 0 && errno == EINTR) continue;
@@ -40,28 +41,37 @@ bool app_file_read(const char *path, struct app_file *out)
     return true;
 }
 
-struct plan *app_plan_parse(const char *name, struct span text)
+static void errors_tell(const char *name, const struct plan_errors *errors)
+{
+    for (int i = 0; i < errors->count; i++) {
+        const struct err *e = &errors->errors[i];
+        if (e->line)
+            fprintf(stderr, "%s:%u:%u: %s\n", name, e->line, e->column, e->text);
+        else
+            fprintf(stderr, "%s: %s\n", name, e->text);
+    }
+    if (errors->more) fprintf(stderr, "%s: and %d more\n", name, errors->more);
+}
+
+struct plan *app_plan_parse(const char *name, struct span text, struct settings **settings)
 {
     struct plan_errors *errors = calloc(1, sizeof *errors);
-    INVARIANT(errors != NULL);
-    struct plan_options options = signals_plan_options();
-    struct plan *plan = plan_load(text, &options, errors);
-    if (!plan) {
-        for (int i = 0; i < errors->count; i++)
-            fprintf(stderr, "%s:%u:%u: %s\n", name, errors->errors[i].line,
-                    errors->errors[i].column, errors->errors[i].text);
-        if (errors->more) fprintf(stderr, "%s: and %d more\n", name, errors->more);
+    if (!errors) {
+        file_fail(name, ENOMEM);
+        return NULL;
     }
+    struct plan *plan = plan_load_file(text, settings, errors);
+    if (!plan) errors_tell(name, errors);
     free(errors);
     return plan;
 }
 
-struct plan *app_plan_load(const char *path)
+struct plan *app_plan_load(const char *path, struct settings **settings)
 {
-    if (!path) return app_plan_parse("(built in)", plan_demo_text());
+    if (!path) return app_plan_parse("(built in)", plan_demo_text(), settings);
     struct app_file file;
     if (!app_file_read(path, &file)) return NULL;
-    struct plan *plan = app_plan_parse(path, file.text);
+    struct plan *plan = app_plan_parse(path, file.text, settings);
     free(file.memory);
     return plan;
 }

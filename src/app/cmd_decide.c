@@ -77,11 +77,15 @@ int cmd_decide(int argc, char **argv)
         else
             return app_usage_error("decide", "does not know", argv[i]);
     }
-    struct plan *plan = app_plan_load(config);
+    struct plan *plan = app_plan_load(config, NULL);
     if (!plan) return EXIT_WRONG;
 
     struct line_decider *d = calloc(1, sizeof *d);
-    INVARIANT(d != NULL);
+    if (!d) {
+        plan_free(plan);
+        fprintf(stderr, "interlude decide: there is not enough memory\n");
+        return EXIT_WRONG;
+    }
     d->plan = plan;
     d->explain = explain;
     request_id_init(&d->ids);

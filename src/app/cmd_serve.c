@@ -77,7 +77,7 @@ static bool is_same_file(int a, int b)
 
 /* The log cannot tell what it lost at its end. Neither may this wait: where the log went to stderr,
  * nobody reads that, and a write might not return. */
-static void tell_left(uint64_t left, enum plan_log_sink sink)
+static void tell_left(uint64_t left, enum log_sink sink)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
     bool there =
@@ -89,7 +89,7 @@ static void tell_left(uint64_t left, enum plan_log_sink sink)
 
 int app_serve_run(const struct server_config *config, bool hint)
 {
-    enum plan_log_sink sink = config->plan->log.sink;
+    enum log_sink sink = config->settings->log.sink;
     struct err e;
     struct server *server = server_open(config, &e);
     if (!server) return app_fail("serve", &e);
@@ -112,6 +112,6 @@ int cmd_serve(int argc, char **argv)
         int code = app_serve_option(argc, argv, &i, &config);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path);
+    config.plan = app_plan_load(config.plan_path, &config.settings);
     return config.plan ? app_serve_run(&config, hint) : EXIT_WRONG;
 }

@@ -77,16 +77,17 @@ int lab_serve(int argc, char **argv)
         int code = option_read(argc, argv, &i, &config, &story);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path);
+    config.plan = app_plan_load(config.plan_path, &config.settings);
     if (!config.plan) return EXIT_WRONG;
 
     story.plan_path = config.plan_path;
-    story.log = &config.plan->log;
+    story.log = &config.settings->log;
     if (story.guard_unconditional || story.log_synchronous || story.config_per_request)
         config.answer = story_answer;
     struct err e;
     if (story_open(&story, &e)) {
         plan_free(config.plan);
+        settings_free(config.settings);
         return app_fail("serve", &e);
     }
     int code = app_serve_run(&config, false);

@@ -1,4 +1,5 @@
-/* plan: the configuration, compiled and immutable.
+/* plan: what decides, compiled and immutable. (What a plan's file says about ports, limits and the
+ * log decides nothing: it is plan/settings.h.)
  *
  * Everything that a request could make the server look up is resolved here, once: names are
  * numbers, conditions are programs, texts that go into answers are ready to copy. A plan is built
@@ -17,7 +18,6 @@ enum {
     PLAN_RULES_MAX = 256,
     PLAN_EXPERIMENTS_MAX = 16,
     PLAN_CAP_ITEMS_MAX = 8,
-    PLAN_LOG_SITES_MAX = 32,
     PPM = 1000000,
 };
 
@@ -54,39 +54,11 @@ struct plan_guardrails {
     uint32_t permissive; /* bit r of enum reason: on_unknown is permissive for that guardrail */
 };
 
-struct plan_server {
-    struct span listen, admin; /* HOST:PORT */
-    int workers;               /* 0: auto */
-    int connections_max;
-    int per_address_max; /* 0: no limit */
-    int64_t drain_ms, head_timeout_ms, body_timeout_ms, answer_timeout_ms, idle_timeout_ms;
-};
-
-enum plan_log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
-enum plan_log_sink { LOG_STDOUT, LOG_STDERR, LOG_FILE };
-
-struct plan_log_budget {
-    double rate; /* lines a second; 0: none; infinity: unlimited */
-    double burst;
-};
-
-struct plan_log {
-    enum plan_log_level level;
-    enum plan_log_sink sink;
-    struct span file; /* NUL-terminated path, where sink is LOG_FILE */
-    struct plan_log_budget budget;
-    int site_count;
-    struct {
-        struct span name;
-        struct plan_log_budget budget;
-    } sites[PLAN_LOG_SITES_MAX];
-};
-
 struct plan {
     struct arena arena;
     struct span version;     /* 1 to NAME_BYTES_MAX bytes */
-    char fingerprint[13];    /* 12 hexadecimal digits and a NUL: of all that bears on a decision */
-    struct hash128 contents; /* of all of it, server and log too, but not of the version */
+    struct hash128 identity; /* a hash of all that bears on a decision, see plan_print_decides */
+    char fingerprint[13];    /* its first 12 hexadecimal digits, and a NUL */
     struct span salt;
 
     struct action_table actions;
@@ -111,9 +83,6 @@ struct plan {
     uint64_t guardrails_read, guardrails_needed;
     uint64_t gate_read, gate_needed;
     bool reads_time; /* a condition reads `hour` or `weekday` */
-
-    struct plan_server server;
-    struct plan_log log;
 };
 
 /* Fills what follows from the rest: attribute_index, seeds, what is read and needed. Call once,

@@ -22,12 +22,17 @@ struct interlude_plan *interlude_plan_load(const char *yaml, size_t len,
                                            size_t *error_count)
 {
     struct plan_errors *found = calloc(1, sizeof *found);
-    INVARIANT(found != NULL);
-    struct plan *plan = plan_load((struct span){yaml, len}, &(struct plan_options){0}, found);
-    size_t count = 0;
+    if (!found) {
+        struct err e;
+        err_set(&e, ERR_NO_MEMORY, "there is not enough memory to load the plan");
+        if (errors_max) tell(&errors[0], &e);
+        if (error_count) *error_count = 1;
+        return NULL;
+    }
+    struct plan *plan = plan_load((struct span){yaml, len}, NULL, found);
     if (!plan)
-        for (; count < errors_max && count < (size_t)found->count; count++)
-            tell(&errors[count], &found->errors[count]);
+        for (size_t i = 0; i < errors_max && i < (size_t)found->count; i++)
+            tell(&errors[i], &found->errors[i]);
     if (error_count) *error_count = plan ? 0 : (size_t)(found->count + found->more);
     free(found);
     return (struct interlude_plan *)plan;

@@ -20,9 +20,11 @@
 
 struct load {
     struct span text; /* of the file */
-    const struct plan_options *options;
     struct plan_errors *errors;
     struct plan *plan;
+    struct settings *settings;
+    struct arena scratch;               /* for the length of the load: the tree */
+    struct arena rule_scratch;          /* for the length of a condition */
     int rules;                          /* of all policies so far */
     uint32_t policies_ok;               /* bit i: the kind of policy i was read */
     const struct yaml_tree *guardrails; /* the section, while it is read */
@@ -128,8 +130,8 @@ key_read load_variants, load_experiments, load_key_variant; /* load_variants.c *
 key_read load_guardrails;                                   /* load_guardrails.c */
 key_read load_server, load_log;                             /* load_server.c */
 
-/* plan_check.c: version (where there is none), fingerprint and contents; tells an error where the
- * plan, printed, would be longer than a plan may be. */
+/* plan_check.c: identities, fingerprint, and version where there is none; tells an error where all
+ * of it, printed, would be longer than a plan may be. */
 void load_identify(struct load *l, const struct yaml_tree *root);
 
 #endif

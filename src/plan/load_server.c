@@ -8,7 +8,7 @@
 
 static key_read load_address, load_workers, load_per_address_max, load_data, load_watch;
 
-#define FIELD(name) offsetof(struct plan_server, name)
+#define FIELD(name) offsetof(struct settings_server, name)
 
 static const struct key server_keys[] = {
     {"listen", load_address, FIELD(listen)},
@@ -71,7 +71,7 @@ static void load_address(struct load *l, const struct yaml_tree *node, const str
     if (!is_address(text))
         load_error(l, node->place, "expected %s, found `%s`", what, load_show(text).text);
     else
-        *(struct span *)load_field(into, key) = arena_copy(&l->plan->arena, text);
+        *(struct span *)load_field(into, key) = arena_copy(&l->settings->arena, text);
 }
 
 static void load_workers(struct load *l, const struct yaml_tree *node, const struct key *key,
@@ -86,7 +86,7 @@ static void load_workers(struct load *l, const struct yaml_tree *node, const str
 static void load_per_address_max(struct load *l, const struct yaml_tree *node,
                                  const struct key *key, void *into)
 {
-    struct plan_server *server = into;
+    struct settings_server *server = into;
     load_key_int(l, node, key, into);
     if (server->per_address_max > 0)
         load_error(l, node->place, "a `per_address_max` above 0 is not supported yet");
@@ -114,7 +114,7 @@ static void load_watch(struct load *l, const struct yaml_tree *node, const struc
 void load_server(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
 {
     (void)key, (void)into;
-    struct plan_server *server = &l->plan->server;
+    struct settings_server *server = &l->settings->server;
     if (!load_is_mapping(l, node, "a mapping of the server's settings")) return;
     load_keys(l, node, &load_server_keys, server);
     const struct yaml_tree *admin = yaml_tree_find(node, SPAN("admin"));
@@ -127,28 +127,25 @@ void load_server(struct load *l, const struct yaml_tree *node, const struct key 
 
 /* ---- log ---- */
 
-static const char *const level_words[] = {"debug", "info", "warning", "error", NULL};
-_Static_assert(LOG_DEBUG == 0 && LOG_ERROR == 3, "the order of level_words");
-
 static key_read load_sink, load_file, load_rate, load_budget, load_sites;
 
 /* `budget` before `sites`: a site takes its burst from there. */
 static const struct key log_keys[] = {
-    {"level", load_key_word, offsetof(struct plan_log, level), .words = level_words},
+    {"level", load_key_word, offsetof(struct settings_log, level), .words = log_level_names},
     {"sink", load_sink},
-    {"budget", load_budget, offsetof(struct plan_log, budget)},
+    {"budget", load_budget, offsetof(struct settings_log, budget)},
     {"sites", load_sites},
 };
 const struct key_table load_log_keys = KEY_TABLE("log", log_keys);
 
 static const struct key sink_keys[] = {
-    {"file", load_file, offsetof(struct plan_log, file), .required = true},
+    {"file", load_file, offsetof(struct settings_log, file), .required = true},
 };
 const struct key_table load_sink_keys = KEY_TABLE("log.sink", sink_keys);
 
 static const struct key budget_keys[] = {
-    {"rate", load_rate, offsetof(struct plan_log_budget, rate), 0, 1000000, .required = true},
-    {"burst", load_key_double, offsetof(struct plan_log_budget, burst), 1, 1000000},
+    {"rate", load_rate, offsetof(struct log_budget, rate), 0, 1000000, .required = true},
+    {"burst", load_key_double, offsetof(struct log_budget, burst), 1, 1000000},
 };
 const struct key_table load_budget_keys = KEY_TABLE("log.budget", budget_keys);
 
@@ -163,14 +160,14 @@ static void load_file(struct load *l, const struct yaml_tree *node, const struct
     if (!ok)
         load_error(l, node->place, "expected a path of 1 to 4095 bytes, all printable");
     else
-        *(struct span *)load_field(into, key) = arena_copy(&l->plan->arena, text);
+        *(struct span *)load_field(into, key) = arena_copy(&l->settings->arena, text);
 }
 
 static void load_sink(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
 {
     (void)key;
-    struct plan_log *log = into;
+    struct settings_log *log = into;
     if (node->kind == TREE_MAPPING) {
         log->sink = LOG_FILE;
         load_keys(l, node, &load_sink_keys, log);
@@ -208,27 +205,24 @@ static void load_sites(struct load *l, const struct yaml_tree *node, const struc
 {
     static const struct key self = {.name = ""};
     (void)key;
-    struct plan_log *log = into;
-    const struct plan_options *options = l->options;
+    struct settings_log *log = into;
+    const struct span *names = signal_site_names();
     if (!load_is_mapping(l, node, "a mapping from signal to {rate, burst}")) return;
-    if (node->count > PLAN_LOG_SITES_MAX)
-        load_error(l, node->place, "expected at most %d signals, found %u", PLAN_LOG_SITES_MAX,
-                   node->count);
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct span name = child->key->text;
-        size_t i = 0, limited = options->log_site_count - options->log_site_free;
-        while (i < options->log_site_count && !span_equal(options->log_sites[i], name)) i++;
-        if (i == options->log_site_count)
+        int site = 0;
+        while (site < SITE_COUNT && !span_equal(names[site], name)) site++;
+        if (site == SITE_COUNT)
             load_error(l, child->key->place, "there is no signal `%s` with a log line%s",
-                       load_show(name).text, load_nearest(name, options->log_sites, limited).text);
-        else if (i >= limited)
+                       load_show(name).text, load_nearest(name, names, SITE_SCRIBE_FIRST).text);
+        else if (site >= SITE_SCRIBE_FIRST)
             load_error(l, child->key->place, "`%s` has no budget: its lines are always written",
                        load_show(name).text);
-        struct plan_log_budget budget = log->budget;
+        struct log_budget budget = log->budget;
         load_budget(l, child, &self, &budget);
-        if (log->site_count == PLAN_LOG_SITES_MAX) continue;
-        log->sites[log->site_count].name = arena_copy(&l->plan->arena, name);
-        log->sites[log->site_count++].budget = budget;
+        if (site == SITE_COUNT) continue;
+        log->sites[site].own = true;
+        log->sites[site].budget = budget;
     }
 }
 
@@ -236,5 +230,5 @@ void load_log(struct load *l, const struct yaml_tree *node, const struct key *ke
 {
     (void)key, (void)into;
     if (load_is_mapping(l, node, "a mapping of the log's settings"))
-        load_keys(l, node, &load_log_keys, &l->plan->log);
+        load_keys(l, node, &load_log_keys, &l->settings->log);
 }

@@ -410,7 +410,7 @@ void load_condition(struct load *l, const struct yaml_tree *node, const struct r
     struct span text;
     struct err e;
     if (!load_text(l, node, "a condition", &text)) return;
-    if (rule_compile(&l->plan->arena, &l->plan->schema, text, out, &e) != ERR_OK)
+    if (rule_compile(&l->plan->arena, &l->rule_scratch, &l->plan->schema, text, out, &e) != ERR_OK)
         load_error(l, yaml_tree_locate(l->text, node, e.offset), "%s", e.text);
 }
 

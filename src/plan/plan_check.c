@@ -387,7 +387,7 @@ static void print_timezone(struct buf *b, int64_t offset_s)
     buf_lit(b, "\"\n");
 }
 
-void plan_print_decision_part(struct buf *b, const struct plan *plan)
+void plan_print_decides(struct buf *b, const struct plan *plan)
 {
     buf_lit(b, "salt: ");
     put_text(b, plan->salt);
@@ -410,7 +410,7 @@ static void print_timing(struct buf *b, const char *name, int64_t ms)
     put_duration(b, ms);
 }
 
-static void print_server(struct buf *b, const struct plan_server *s)
+static void print_server(struct buf *b, const struct settings_server *s)
 {
     buf_lit(b, "server:\n  listen: ");
     put_quoted(b, s->listen);
@@ -433,7 +433,7 @@ static void print_server(struct buf *b, const struct plan_server *s)
     buf_lit(b, "\n  data: none\n  watch: false\n");
 }
 
-static void print_budget(struct buf *b, const struct plan_log_budget *budget)
+static void print_budget(struct buf *b, const struct log_budget *budget)
 {
     buf_lit(b, "{rate: ");
     if (isinf(budget->rate))
@@ -445,11 +445,10 @@ static void print_budget(struct buf *b, const struct plan_log_budget *budget)
     buf_lit(b, "}");
 }
 
-static void print_log(struct buf *b, const struct plan_log *log)
+static void print_log(struct buf *b, const struct settings_log *log)
 {
-    static const char *const levels[] = {"debug", "info", "warning", "error"};
     buf_lit(b, "log:\n  level: ");
-    put_word(b, levels[log->level]);
+    put_word(b, log_level_names[log->level]);
     buf_lit(b, "\n  sink: ");
     if (log->sink == LOG_FILE) {
         buf_lit(b, "{file: ");
@@ -459,21 +458,23 @@ static void print_log(struct buf *b, const struct plan_log *log)
         put_word(b, log->sink == LOG_STDERR ? "stderr" : "stdout");
     buf_lit(b, "\n  budget: ");
     print_budget(b, &log->budget);
-    put_word(b, log->site_count ? "\n  sites:\n" : "\n  sites: {}\n");
-    for (int i = 0; i < log->site_count; i++) {
-        buf_lit(b, "    ");
-        put_text(b, log->sites[i].name);
+    buf_lit(b, "\n  sites: {");
+    bool first = true;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (!log->sites[site].own) continue;
+        put_word(b, first ? "\n    " : ",\n    ");
+        first = false;
+        put_text(b, signal_site_names()[site]);
         buf_lit(b, ": ");
-        print_budget(b, &log->sites[i].budget);
-        buf_char(b, '\n');
+        print_budget(b, &log->sites[site].budget);
     }
+    buf_lit(b, "}\n");
 }
 
-static void print_contents(struct buf *b, const struct plan *plan)
+void settings_print(struct buf *b, const struct settings *settings)
 {
-    plan_print_decision_part(b, plan);
-    print_server(b, &plan->server);
-    print_log(b, &plan->log);
+    print_server(b, &settings->server);
+    print_log(b, &settings->log);
 }
 
 void plan_print(struct buf *b, const struct plan *plan)
@@ -481,16 +482,16 @@ void plan_print(struct buf *b, const struct plan *plan)
     buf_lit(b, "version: ");
     put_text(b, plan->version);
     buf_char(b, '\n');
-    print_contents(b, plan);
+    plan_print_decides(b, plan);
 }
 
 /* ---- identity ---- */
 
-static void set_fingerprint(struct plan *plan, struct hash128 hash)
+static void set_fingerprint(struct plan *plan)
 {
     static const char digits[] = "0123456789abcdef";
     for (int i = 0; i < 6; i++) {
-        unsigned byte = (unsigned)(hash.lo >> (8 * i)) & 0xff;
+        unsigned byte = (unsigned)(plan->identity.lo >> (8 * i)) & 0xff;
         plan->fingerprint[2 * i] = digits[byte >> 4];
         plan->fingerprint[2 * i + 1] = digits[byte & 15];
     }
@@ -501,21 +502,19 @@ void load_identify(struct load *l, const struct yaml_tree *root)
 {
     static const struct hash128 no_key;
     struct plan *plan = l->plan;
-    char *memory = malloc(PLAN_BYTES_MAX);
-    INVARIANT(memory != NULL);
+    char *memory = arena_alloc(&l->scratch, PLAN_BYTES_MAX);
 
     struct buf b = buf_of(memory, PLAN_BYTES_MAX);
-    plan_print_decision_part(&b, plan);
-    set_fingerprint(plan, hash_sip128(no_key, buf_text(&b)));
+    plan_print_decides(&b, plan);
+    plan->identity = hash_sip128(no_key, buf_text(&b));
+    set_fingerprint(plan);
     if (!plan->version.len) plan->version = span_of(plan->fingerprint);
 
     b = buf_of(memory, PLAN_BYTES_MAX);
-    print_contents(&b, plan);
-    plan->contents = hash_sip128(no_key, buf_text(&b));
+    settings_print(&b, l->settings);
+    l->settings->identity = hash_sip128(no_key, buf_text(&b));
 
-    b = buf_of(memory, PLAN_BYTES_MAX);
     plan_print(&b, plan);
     if (b.full)
         load_error(l, root->place, "the plan, with its defaults written out, is over 1 MiB");
-    free(memory);
 }

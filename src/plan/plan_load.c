@@ -61,20 +61,23 @@ static void load_timezone(struct load *l, const struct yaml_tree *node, const st
     *(int64_t *)load_field(into, key) = text.data[0] == '-' ? -seconds : seconds;
 }
 
-static void set_defaults(struct plan *plan)
+static void plan_defaults(struct plan *plan)
 {
-    arena_init(&plan->arena);
     attribute_schema_init(&plan->schema);
     plan->guardrails = (struct plan_guardrails){.grace_period_ms = -1, .min_gap_ms = -1};
-    plan->server = (struct plan_server){.listen = SPAN("127.0.0.1:7070"),
-                                        .admin = SPAN("127.0.0.1:7071"),
-                                        .connections_max = 10000,
-                                        .drain_ms = 10000,
-                                        .head_timeout_ms = 5000,
-                                        .body_timeout_ms = 5000,
-                                        .answer_timeout_ms = 5000,
-                                        .idle_timeout_ms = 120000};
-    plan->log = (struct plan_log){.level = LOG_INFO, .budget = {.rate = 10, .burst = 100}};
+}
+
+static void settings_defaults(struct settings *settings)
+{
+    settings->server = (struct settings_server){.listen = SPAN("127.0.0.1:7070"),
+                                                .admin = SPAN("127.0.0.1:7071"),
+                                                .connections_max = 10000,
+                                                .drain_ms = 10000,
+                                                .head_timeout_ms = 5000,
+                                                .body_timeout_ms = 5000,
+                                                .answer_timeout_ms = 5000,
+                                                .idle_timeout_ms = 120000};
+    settings->log = (struct settings_log){.level = LOG_INFO, .budget = {.rate = 10, .burst = 100}};
 }
 
 static void add_fault(void *owner, struct yaml_place place, const char *text)
@@ -94,10 +97,10 @@ static void check_series(struct load *l, const struct yaml_tree *root)
                    (unsigned long long)series, largest, SERIES_MAX);
 }
 
-static void load_root(struct load *l, struct arena *arena)
+static void load_root(struct load *l)
 {
     const struct yaml_faults faults = {add_fault, l};
-    const struct yaml_tree *root = yaml_tree_read(arena, l->text, &faults);
+    const struct yaml_tree *root = yaml_tree_read(&l->scratch, l->text, &faults);
     if (!root || !load_is_mapping(l, root, "a mapping of the plan's keys")) return;
     load_keys(l, root, &load_root_keys, l->plan);
     if (l->errors->count) return;
@@ -106,29 +109,71 @@ static void load_root(struct load *l, struct arena *arena)
     load_identify(l, root);
 }
 
-struct plan *plan_load(struct span yaml, const struct plan_options *options,
-                       struct plan_errors *errors)
+static void load_text_bounded(struct load *l)
+{
+    struct span bom = SPAN("\xef\xbb\xbf");
+    if (l->text.len >= bom.len && memcmp(l->text.data, bom.data, bom.len) == 0)
+        l->text = (struct span){l->text.data + bom.len, l->text.len - bom.len};
+    if (l->text.len > PLAN_BYTES_MAX)
+        load_error(l, (struct yaml_place){1, 1, 0}, "the plan is over 1 MiB");
+    else
+        load_root(l);
+}
+
+static void tell_no_memory(struct plan_errors *errors)
+{
+    errors->count = 1;
+    errors->more = 0;
+    err_set(&errors->errors[0], ERR_NO_MEMORY, "there is not enough memory to load the plan");
+}
+
+/* All that is built hangs in the arenas of *l, which its owner frees: so every lack of memory on
+ * the way, libyaml's too, ends at this one place. */
+static void load_guarded(struct load *l)
+{
+    jmp_buf no_memory;
+    if (setjmp(no_memory)) {
+        tell_no_memory(l->errors);
+    } else {
+        arena_init(&l->scratch, &no_memory);
+        arena_init(&l->rule_scratch, &no_memory);
+        l->plan->arena.no_memory = l->settings->arena.no_memory = &no_memory;
+        load_text_bounded(l);
+    }
+    arena_done(&l->scratch);
+    arena_done(&l->rule_scratch);
+    /* Nothing is added to either any more. */
+    l->plan->arena.no_memory = l->settings->arena.no_memory = NULL;
+}
+
+struct plan *plan_load(struct span yaml, struct settings **settings, struct plan_errors *errors)
 {
     errors->count = errors->more = 0;
-    if (yaml.len >= 3 && memcmp(yaml.data, "\xef\xbb\xbf", 3) == 0)
-        yaml = (struct span){yaml.data + 3, yaml.len - 3};
-
-    static const struct plan_options no_options;
-    struct plan *plan = calloc(1, sizeof *plan);
-    INVARIANT(plan != NULL);
-    set_defaults(plan);
-    struct load l = {
-        .text = yaml, .options = options ? options : &no_options, .errors = errors, .plan = plan};
-    if (yaml.len > PLAN_BYTES_MAX) {
-        struct yaml_place start = {1, 1, 0};
-        load_error(&l, start, "the plan is over 1 MiB");
+    struct load l = {.text = yaml,
+                     .errors = errors,
+                     .plan = calloc(1, sizeof *l.plan),
+                     .settings = calloc(1, sizeof *l.settings)};
+    if (l.plan && l.settings) {
+        plan_defaults(l.plan);
+        settings_defaults(l.settings);
+        load_guarded(&l);
     } else {
-        struct arena arena;
-        arena_init(&arena);
-        load_root(&l, &arena);
-        arena_done(&arena);
+        tell_no_memory(errors);
     }
-    if (!errors->count) return plan;
-    plan_free(plan);
-    return NULL;
+    if (errors->count) {
+        plan_free(l.plan);
+        l.plan = NULL;
+    }
+    if (l.plan && settings)
+        *settings = l.settings;
+    else
+        settings_free(l.settings);
+    return l.plan;
+}
+
+void settings_free(struct settings *settings)
+{
+    if (!settings) return;
+    arena_done(&settings->arena);
+    free(settings);
 }

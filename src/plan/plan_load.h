@@ -1,4 +1,4 @@
-/* plan_load: YAML text to a plan, or every error in it with line and column.
+/* plan_load: YAML text to a plan and settings, or every error in it with line and column.
  *
  * No I/O: the caller reads the file. Any thread; allocates (never called on the request path). */
 #ifndef INTERLUDE_PLAN_PLAN_LOAD_H
@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "decide/plan.h"
+#include "plan/settings.h"
 
 enum { PLAN_BYTES_MAX = 1024 * 1024, PLAN_ERRORS_MAX = 64 };
 
@@ -15,27 +16,34 @@ struct plan_errors {
     struct err errors[PLAN_ERRORS_MAX]; /* code ERR_PLAN_INVALID; line, column, text */
 };
 
-/* What the plan may name that only other rooms know. */
-struct plan_options {
-    const struct span *log_sites; /* names that `log: {sites: ...}` may use */
-    size_t log_site_count;
-    size_t
-        log_site_free; /* so many of them, the last ones, have no budget: they may not be named */
-};
-
-/* On success the new plan, owned by the caller (plan_free). On failure NULL, and errors->count > 0.
- */
-struct plan *plan_load(struct span yaml, const struct plan_options *options,
+/* On success the new plan, and where `settings` is not NULL the settings that stand in the same
+ * file, both owned by the caller (plan_free, settings_free). On failure NULL, *settings is
+ * untouched, and errors->count > 0: every error, code ERR_PLAN_INVALID; or a single one,
+ * ERR_NO_MEMORY. */
+struct plan *plan_load(struct span yaml, struct settings **settings,
                        struct plan_errors *errors) MUST_CHECK;
+
+/* How a plan's file ends. */
+enum plan_end {
+    PLAN_END_CUT,    /* in the middle of a line: it is half a file */
+    PLAN_END_OPEN,   /* with a line: it may be all of the file, or not */
+    PLAN_END_MARKED, /* with the line `...`, or with the brace of a plan in JSON: it is all of it */
+};
+enum plan_end plan_end_of(struct span text);
+
+/* plan_load of a file's text: half a file is an error, and the only one that is told of it. */
+struct plan *plan_load_file(struct span text, struct settings **settings,
+                            struct plan_errors *errors) MUST_CHECK;
 
 /* The demonstration plan's text, built in; NUL-terminated. */
 struct span plan_demo_text(void);
 
-/* plan_check.c: the plan as it would run, as YAML: every default filled in, in a fixed order. This
- * text is what the fingerprint is a hash of (its decision part). It loads again to an equal plan;
- * PLAN_BYTES_MAX bytes always hold it. */
+/* plan_check.c: the plan as it would run, as YAML: every default filled in, in a fixed order. It
+ * loads again to an equal plan; PLAN_BYTES_MAX bytes always hold it, settings included. */
 void plan_print(struct buf *b, const struct plan *plan);
-void plan_print_decision_part(struct buf *b, const struct plan *plan);
+/* The same without its version: what the fingerprint is a hash of. */
+void plan_print_decides(struct buf *b, const struct plan *plan);
+void settings_print(struct buf *b, const struct settings *settings);
 
 /* The most metric series that the plan can make; largest: the name of the metric with the most. */
 uint64_t plan_series_count(const struct plan *plan, const char **largest);

@@ -11,6 +11,7 @@ struct builder {
     struct span text;
     struct yaml_place end; /* of the text */
     yaml_parser_t parser;
+    yaml_event_t event; /* the one that is being read; all zero: none */
     const struct yaml_faults *faults;
 };
 
@@ -31,7 +32,7 @@ static void fault(struct builder *b, struct yaml_place place, const char *text)
 static void fault_of_parser(struct builder *b)
 {
     const yaml_parser_t *p = &b->parser;
-    INVARIANT(p->error != YAML_MEMORY_ERROR);
+    if (p->error == YAML_MEMORY_ERROR) arena_no_memory(b->arena);
     char text[200];
     if (p->error == YAML_READER_ERROR) {
         snprintf(text, sizeof text, "not UTF-8 text: %s", p->problem);
@@ -50,11 +51,13 @@ static void fault_of_parser(struct builder *b)
     fault(b, place, text);
 }
 
-static bool next_event(struct builder *b, yaml_event_t *event)
+/* NULL: the text cannot be read on. The event lives until the next one is asked for. */
+static const yaml_event_t *next_event(struct builder *b)
 {
-    if (yaml_parser_parse(&b->parser, event)) return true;
+    yaml_event_delete(&b->event);
+    if (yaml_parser_parse(&b->parser, &b->event)) return &b->event;
     fault_of_parser(b);
-    return false;
+    return NULL;
 }
 
 static struct yaml_tree *node_new(struct builder *b, enum yaml_tree_kind kind, yaml_mark_t mark)
@@ -123,18 +126,13 @@ static bool build_children(struct builder *b, struct yaml_tree *parent, int dept
 {
     struct yaml_tree **end = &parent->first;
     const struct yaml_tree *key = NULL;
-    for (bool more = true; more;) {
-        yaml_event_t event;
-        if (!next_event(b, &event)) return false;
-        struct yaml_tree *child = NULL;
-        bool ok = true;
-        if (event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT)
-            more = false;
-        else
-            ok = (child = build(b, &event, depth)) != NULL;
-        yaml_event_delete(&event);
-        if (!ok) return false;
-        if (!more) break;
+    for (;;) {
+        const yaml_event_t *event = next_event(b);
+        if (!event) return false;
+        if (event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT)
+            return true;
+        struct yaml_tree *child = build(b, event, depth);
+        if (!child) return false;
 
         if (parent->kind == TREE_MAPPING && !key) {
             key = child;
@@ -152,7 +150,6 @@ static bool build_children(struct builder *b, struct yaml_tree *parent, int dept
         *end = child;
         end = &child->next;
     }
-    return true;
 }
 
 static struct yaml_tree *build_collection(struct builder *b, const yaml_event_t *event, int depth)
@@ -189,37 +186,60 @@ static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int
     }
 }
 
-/* Reads to the event after the next document's start: the start of its root. False: there is none,
- * or the text cannot be read. */
-static bool enter_document(struct builder *b, yaml_event_t *event)
+/* The start of the next document's root. NULL: there is none, or the text cannot be read. */
+static const yaml_event_t *enter_document(struct builder *b)
 {
     for (;;) {
-        if (!next_event(b, event)) return false;
+        const yaml_event_t *event = next_event(b);
+        if (!event) return NULL;
         if (event->type == YAML_STREAM_END_EVENT) {
             fault(b, place_of(b, event->start_mark), "the plan is empty");
-            yaml_event_delete(event);
-            return false;
+            return NULL;
         }
         if (event->type != YAML_STREAM_START_EVENT && event->type != YAML_DOCUMENT_START_EVENT)
-            return true;
-        yaml_event_delete(event);
+            return event;
     }
 }
 
 static bool leave_document(struct builder *b)
 {
-    for (bool ended = false; !ended;) {
-        yaml_event_t event;
-        if (!next_event(b, &event)) return false;
-        ended = event.type == YAML_STREAM_END_EVENT;
-        bool another = event.type == YAML_DOCUMENT_START_EVENT;
-        struct yaml_place place = place_of(b, event.start_mark);
-        yaml_event_delete(&event);
-        if (!another) continue;
-        fault(b, place, "a second document: a plan is one document");
+    for (;;) {
+        const yaml_event_t *event = next_event(b);
+        if (!event) return false;
+        if (event->type == YAML_STREAM_END_EVENT) return true;
+        if (event->type != YAML_DOCUMENT_START_EVENT) continue;
+        fault(b, place_of(b, event->start_mark), "a second document: a plan is one document");
         return false;
     }
-    return true;
+}
+
+static struct yaml_tree *read_document(struct builder *b)
+{
+    const yaml_event_t *event = enter_document(b);
+    struct yaml_tree *root = event ? build(b, event, 0) : NULL;
+    return root && leave_document(b) ? root : NULL;
+}
+
+static void builder_done(struct builder *b)
+{
+    yaml_event_delete(&b->event);
+    yaml_parser_delete(&b->parser);
+}
+
+/* libyaml's memory is not the arena's: without memory, it is freed here on the way out. */
+static struct yaml_tree *read_guarded(struct builder *b)
+{
+    jmp_buf here, *const outer = b->arena->no_memory;
+    if (setjmp(here)) {
+        b->arena->no_memory = outer;
+        builder_done(b);
+        arena_no_memory(b->arena);
+    }
+    b->arena->no_memory = &here;
+    struct yaml_tree *root = read_document(b);
+    b->arena->no_memory = outer;
+    builder_done(b);
+    return root;
 }
 
 struct yaml_tree *yaml_tree_read(struct arena *arena, struct span text,
@@ -227,19 +247,11 @@ struct yaml_tree *yaml_tree_read(struct arena *arena, struct span text,
 {
     struct builder b = {
         .arena = arena, .text = text, .end = yaml_walk_to_byte(text, text.len), .faults = faults};
-    INVARIANT(yaml_parser_initialize(&b.parser));
+    if (!yaml_parser_initialize(&b.parser)) arena_no_memory(arena);
     /* Said, not guessed from the first bytes: UTF-16 is refused as text that is not UTF-8. */
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text.data, text.len);
-    struct yaml_tree *root = NULL;
-    yaml_event_t event;
-    if (enter_document(&b, &event)) {
-        root = build(&b, &event, 0);
-        yaml_event_delete(&event);
-        if (root && !leave_document(&b)) root = NULL;
-    }
-    yaml_parser_delete(&b.parser);
-    return root;
+    return read_guarded(&b);
 }
 
 const struct yaml_tree *yaml_tree_find(const struct yaml_tree *mapping, struct span key)

@@ -25,12 +25,14 @@ enum rule_result { RULE_FALSE, RULE_TRUE, RULE_ERROR };
 struct rule; /* compiled, immutable; lives in the arena that it was compiled into */
 
 /* Compiles `text`, whose result must be a bool, against `schema`. On success *out is the condition;
- * it keeps a copy of the text, and nothing of `text` or `schema`. On failure ERR_RULE: e->offset is
+ * it lives in `arena`, keeps a copy of the text, and nothing of `text` or `schema`. `scratch`,
+ * another arena, is used on the way and reset before the return. On failure ERR_RULE: e->offset is
  * the byte in `text` where the fault begins (line and column are left 0: the caller knows where the
  * text stands), e->text says what was found, what was expected, and the nearest name where one is
  * near. What DESIGN's grammar has but is not built yet is told as "not supported yet". */
-enum err_code rule_compile(struct arena *arena, const struct attribute_schema *schema,
-                           struct span text, const struct rule **out, struct err *e) MUST_CHECK;
+enum err_code rule_compile(struct arena *arena, struct arena *scratch,
+                           const struct attribute_schema *schema, struct span text,
+                           const struct rule **out, struct err *e) MUST_CHECK;
 
 enum rule_result rule_eval(const struct rule *rule, const struct attributes *values);
 

@@ -277,13 +277,12 @@ static bool compile(struct arena *arena, struct arena *scratch,
     return true;
 }
 
-enum err_code rule_compile(struct arena *arena, const struct attribute_schema *schema,
-                           struct span text, const struct rule **out, struct err *e)
+enum err_code rule_compile(struct arena *arena, struct arena *scratch,
+                           const struct attribute_schema *schema, struct span text,
+                           const struct rule **out, struct err *e)
 {
-    struct arena scratch;
-    arena_init(&scratch);
-    bool ok = compile(arena, &scratch, schema, text, out, e);
-    arena_done(&scratch);
+    bool ok = compile(arena, scratch, schema, text, out, e);
+    arena_reset(scratch);
     return ok ? ERR_OK : ERR_RULE;
 }
 

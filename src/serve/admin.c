@@ -5,8 +5,6 @@
 #include "serve/listen.h"
 #include "wire/json_write.h"
 
-#include <stdlib.h>
-
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
@@ -109,46 +107,40 @@ static void serve_metrics(struct admin *a, struct exchange *x)
     signals_gauge_set(a->config.signals, GAUGE_LOOP_LAG_SECONDS, (double)lag_ns / 1e9);
 
     bool openmetrics = x->reader->accept_openmetrics;
-    struct buf text = {0};
+    struct answer answer =
+        answer_begin(x, 200, openmetrics ? METRICS_OPENMETRICS_TYPE : METRICS_PROMETHEUS_TYPE);
     signals_render_metrics(a->config.signals,
-                           openmetrics ? METRICS_OPENMETRICS : METRICS_PROMETHEUS, &text);
-    answer_with(x, 200, openmetrics ? METRICS_OPENMETRICS_TYPE : METRICS_PROMETHEUS_TYPE,
-                buf_text(&text));
-    free(text.data);
+                           openmetrics ? METRICS_OPENMETRICS : METRICS_PROMETHEUS, x->out);
+    answer_end(x, answer);
 }
 
 static void serve_plan(struct admin *a, struct exchange *x)
 {
-    const struct plan *plan = a->served->plan;
-    size_t cap = PLAN_BYTES_MAX;
-    char *memory = malloc(cap);
-    INVARIANT(memory != NULL);
-    struct buf text = buf_of(memory, cap);
-    plan_print(&text, plan);
+    struct reload_held held = reload_hold(a->config.reload);
+    struct buf text = buf_of(a->plan_text, sizeof a->plan_text);
+    plan_print(&text, held.plan);
+    settings_print(&text, held.settings);
     INVARIANT(!text.full);
 
     struct answer answer = answer_begin(x, 200, JSON_TYPE);
     buf_char(x->out, '{');
-    put_member(x->out, "version", plan->version);
-    put_member(x->out, "fingerprint", span_of(plan->fingerprint));
+    put_member(x->out, "version", held.plan->version);
+    put_member(x->out, "fingerprint", span_of(held.plan->fingerprint));
     put_member(x->out, "plan", buf_text(&text));
     buf_lit(x->out, "}\n");
+    reload_release(a->config.reload);
     answer_end(x, answer);
-    free(memory);
 }
 
 static void serve_signals(struct admin *a, struct exchange *x)
 {
-    struct buf text = {0};
-    signals_render_list(a->config.signals, &text);
     struct answer answer = answer_begin(x, 200, JSON_TYPE);
     buf_lit(x->out, "{\"started_at\":\"");
     request_time_write(x->out, signals_started_us(a->config.signals));
     buf_lit(x->out, "\",\"signals\":");
-    buf_span(x->out, buf_text(&text));
+    signals_render_list(a->config.signals, x->out);
     buf_lit(x->out, "}\n");
     answer_end(x, answer);
-    free(text.data);
 }
 
 static void serve_explain(struct admin *a, struct exchange *x)
@@ -204,53 +196,104 @@ static void put_errors(struct buf *b, const struct plan_errors *errors)
     buf_char(b, ']');
 }
 
-static void answer_refused(struct exchange *x, const struct reload_outcome *outcome)
+static void put_list_begin(struct buf *b, const char *key)
 {
+    json_write_key(b, span_of(key));
+    buf_char(b, '[');
+}
+
+static void put_file(struct buf *b, const struct reload *reload)
+{
+    const char *path = reload_path(reload);
+    if (path)
+        put_member(b, "file", span_of(path));
+    else
+        json_write_key(b, SPAN("file")), buf_lit(b, "null");
+}
+
+static void put_weaker(struct buf *b, const struct plan_weaker *weaker)
+{
+    put_list_begin(b, "weaker");
+    for (int i = 0; i < weaker->count; i++) {
+        if (i) buf_char(b, ',');
+        json_write_string(b, span_of(weaker->texts[i]));
+    }
+    if (weaker->more) buf_format(b, ",\"and %d more\"", weaker->more);
+    buf_char(b, ']');
+}
+
+/* What is common to both answers: who asked, and for what. */
+static void put_reload(struct admin *a, struct buf *b)
+{
+    put_weaker(b, &a->outcome.weaker);
+    put_member(b, "trigger", span_of(reload_trigger_name(a->outcome.trigger)));
+    put_file(b, a->config.reload);
+}
+
+static void answer_refused(struct admin *a, struct exchange *x)
+{
+    const struct reload_outcome *outcome = &a->outcome;
     struct err e;
     int count = outcome->errors.count + outcome->errors.more;
-    if (count == 1)
+    if (outcome->code == ERR_PLAN_TAKES_AWAY)
+        err_set(
+            &e, outcome->code,
+            "the plan takes something away, and its file does not end with the line `...`, so it "
+            "may be half of it; the one before is served on");
+    else if (count == 1)
         err_set(&e, outcome->code, "%s", outcome->errors.errors[0].text);
     else
         err_set(&e, outcome->code, "the plan has %d errors; the one before is served on", count);
-    struct answer answer = answer_begin(x, err_status(e.code), "application/problem+json");
+    e.status = 422; /* for want of memory too: what was refused is the plan */
+    struct answer answer = answer_begin(x, 422, "application/problem+json");
     http_write_problem_body(x->out, &e);
-    if (!x->out->full) x->out->len--; /* its closing brace: one member more */
+    if (!x->out->full) x->out->len--; /* its closing brace: more members follow */
     put_errors(x->out, &outcome->errors);
+    put_reload(a, x->out);
     buf_char(x->out, '}');
     answer_end(x, answer);
 }
 
-static void answer_reloaded(struct exchange *x, const struct reload_outcome *outcome)
+static void answer_reloaded(struct admin *a, struct exchange *x)
 {
+    const struct reload_outcome *outcome = &a->outcome;
     struct answer answer = answer_begin(x, 200, JSON_TYPE);
-    buf_char(x->out, '{');
-    json_write_key(x->out, SPAN("changed"));
-    buf_span(x->out, outcome->changed ? SPAN("true") : SPAN("false"));
-    put_member(x->out, "version", span_of(outcome->version));
-    put_member(x->out, "fingerprint", span_of(outcome->fingerprint));
-    json_write_key(x->out, SPAN("not_applied"));
-    buf_char(x->out, '[');
+    struct buf *b = x->out;
+    buf_char(b, '{');
+    json_write_key(b, SPAN("changed"));
+    buf_span(b, outcome->changed ? SPAN("true") : SPAN("false"));
+    put_member(b, "version", span_of(outcome->version));
+    put_member(b, "fingerprint", span_of(outcome->fingerprint));
+    put_member(b, "fingerprint_before", span_of(outcome->fingerprint_before));
+    if (outcome->version_reused) json_write_key(b, SPAN("version_reused")), buf_lit(b, "true");
+    put_list_begin(b, "not_applied");
     bool first = true;
     for (int i = 0; reload_not_applied_name(i); i++) {
         if (!(outcome->not_applied >> i & 1)) continue;
-        if (!first) buf_char(x->out, ',');
+        if (!first) buf_char(b, ',');
         first = false;
-        json_write_string(x->out, span_of(reload_not_applied_name(i)));
+        json_write_string(b, span_of(reload_not_applied_name(i)));
     }
-    buf_lit(x->out, "]}\n");
+    buf_char(b, ']');
+    json_write_key(b, SPAN("units_moved_ppm"));
+    buf_u64(b, outcome->units_moved_ppm);
+    put_reload(a, b);
+    buf_lit(b, "}\n");
     answer_end(x, answer);
 }
 
 static void serve_reload(struct admin *a, struct exchange *x)
 {
+    char peer[ADDRESS_TEXT_MAX];
+    listen_peer_write(x->fd, peer);
     /* A reload waits until nobody holds the old plan: so we must not. */
     plan_live_leave(a->config.live, a->config.reader);
-    reload_run(a->config.reload, a->config.writer, &a->outcome);
+    reload_run(a->config.reload, RELOAD_POST, peer, a->config.writer, &a->outcome);
     a->served = plan_live_enter(a->config.live, a->config.reader);
     if (a->outcome.code)
-        answer_refused(x, &a->outcome);
+        answer_refused(a, x);
     else
-        answer_reloaded(x, &a->outcome);
+        answer_reloaded(a, x);
 }
 
 /* ---- the service ---- */

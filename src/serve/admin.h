@@ -38,6 +38,7 @@ struct admin {
     struct request_context explain;
     struct drill drill;
     struct reload_outcome outcome;
+    char plan_text[PLAN_BYTES_MAX]; /* untouched until it is asked for */
 };
 
 void admin_init(struct admin *a, const struct admin_config *config);

@@ -57,6 +57,14 @@ void listen_address_write(int fd, char text[ADDRESS_TEXT_MAX])
     if (getsockname(fd, (struct sockaddr *)&a, &len) == 0) address_write(&a, text);
 }
 
+void listen_peer_write(int fd, char text[ADDRESS_TEXT_MAX])
+{
+    struct sockaddr_storage a = {0};
+    socklen_t len = sizeof a;
+    text[0] = '\0';
+    if (getpeername(fd, (struct sockaddr *)&a, &len) == 0) address_write(&a, text);
+}
+
 static enum err_code refused(struct span where, int error, struct err *e)
 {
     int len = (int)where.len;

@@ -22,6 +22,9 @@ enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MA
 /* HOST:PORT of a socket's own end, "" if it has none. */
 void listen_address_write(int fd, char text[ADDRESS_TEXT_MAX]);
 
+/* The same of its other end. */
+void listen_peer_write(int fd, char text[ADDRESS_TEXT_MAX]);
+
 /* True where `host`, a Host field, is a name by which only this machine itself or somebody who
  * knows its address can call us: a loopback name or address, or the address that `fd`, an accepted
  * connection, arrived at. Ports are not compared: they get mapped. */

@@ -48,7 +48,7 @@ enum err_code loop_open(struct loop *l, const struct loop_config *config, struct
     struct epoll_event wake = {.events = EPOLLIN | EPOLLET};
     enum err_code code = ERR_OK;
     if (!room || !l->in || !l->out.data)
-        code = err_set(e, ERR_SYSTEM, "there is not enough memory for the connections");
+        code = err_set(e, ERR_NO_MEMORY, "there is not enough memory for the connections");
     else if (l->epoll_fd < 0 || l->wake_fd < 0 ||
              epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->wake_fd, &wake) < 0)
         code = err_set_sys(e, ERR_SYSTEM, errno, "cannot make an epoll");

@@ -22,15 +22,12 @@ const char *reload_not_applied_name(int i)
     return i >= 0 && i < AT_START_COUNT ? names[i] : NULL;
 }
 
-static char *copy_of(struct span text)
+const char *reload_trigger_name(enum reload_trigger trigger)
 {
-    return strndup(text.data ? text.data : "", text.len);
-}
-
-static void hash_of_version(const struct plan *plan, struct reload_version *out)
-{
-    out->version = hash_sip128((struct hash128){0, 0}, plan->version);
-    out->contents = plan->contents;
+#define TRIGGER_NAME(code, name) [RELOAD_##code] = name,
+    static const char *const names[] = {RELOAD_TRIGGERS(TRIGGER_NAME)};
+#undef TRIGGER_NAME
+    return names[trigger];
 }
 
 static bool hash_equal(struct hash128 a, struct hash128 b)
@@ -38,36 +35,42 @@ static bool hash_equal(struct hash128 a, struct hash128 b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
-static void version_remember(struct reload *r, const struct plan *plan)
+/* ---- versions ---- */
+
+/* NULL: it was never served, or so long ago that it is forgotten. */
+static struct reload_version *version_find(struct reload *r, struct hash128 version)
 {
-    struct reload_version seen;
-    hash_of_version(plan, &seen);
     uint32_t known =
         r->version_count < RELOAD_VERSIONS_MAX ? r->version_count : RELOAD_VERSIONS_MAX;
     for (uint32_t i = 0; i < known; i++)
-        if (hash_equal(r->versions[i].version, seen.version)) return;
-    r->versions[r->version_count++ % RELOAD_VERSIONS_MAX] = seen;
+        if (hash_equal(r->versions[i].version, version)) return &r->versions[i];
+    return NULL;
 }
 
-/* Other contents were served under this version. */
-static bool version_is_reused(const struct reload *r, const struct plan *plan)
+/* Returns whether the version was served with other contents before. A plan without a version is
+ * called by its fingerprint, and so cannot lie. */
+static bool version_serve(struct reload *r, const struct plan *plan)
 {
-    if (span_is(plan->version, plan->fingerprint)) return false;
-    struct reload_version seen;
-    hash_of_version(plan, &seen);
-    uint32_t known =
-        r->version_count < RELOAD_VERSIONS_MAX ? r->version_count : RELOAD_VERSIONS_MAX;
-    for (uint32_t i = 0; i < known; i++)
-        if (hash_equal(r->versions[i].version, seen.version))
-            return !hash_equal(r->versions[i].contents, seen.contents);
-    return false;
+    struct hash128 version = hash_sip128((struct hash128){0, 0}, plan->version);
+    struct reload_version *seen = version_find(r, version);
+    bool reused = seen && !hash_equal(seen->identity, plan->identity);
+    if (!seen) seen = &r->versions[r->version_count++ % RELOAD_VERSIONS_MAX];
+    *seen = (struct reload_version){version, plan->identity};
+    return reused;
 }
 
+/* ---- what is served ---- */
+
+/* NULL: there is no memory. */
 static struct plan_served *served_new(struct reload *r, struct plan *plan)
 {
     struct plan_served *served = malloc(sizeof *served);
-    INVARIANT(served != NULL);
-    *served = (struct plan_served){plan, signals_adopt(r->signals, plan), ++r->serial};
+    struct signal_cells *cells = served ? signals_cells(r->signals, plan) : NULL;
+    if (!cells) {
+        free(served);
+        return NULL;
+    }
+    *served = (struct plan_served){plan, cells, ++r->serial};
     return served;
 }
 
@@ -78,34 +81,49 @@ static void served_free(struct reload *r, const struct plan_served *served)
     free((void *)(uintptr_t)served);
 }
 
+static void settings_take(struct reload *r, struct settings *settings)
+{
+    if (r->settings != r->started) settings_free(r->settings);
+    r->settings = settings;
+}
+
+/* The file and the plan that is served agree. */
+static void note_loaded(struct reload *r, const struct plan *plan)
+{
+    signals_gauge_set(r->signals, GAUGE_RELOAD_SUCCESSFUL, 1);
+    signals_gauge_set(r->signals, GAUGE_RELOAD_TIMESTAMP_SECONDS, (double)clock_wall_us() / 1e6);
+    signals_plan_file_set(r->signals, r->path ? plan->fingerprint : "");
+}
+
 bool reload_init(struct reload *r, struct plan_live *live, struct signals *signals,
-                 const char *path, struct plan *first, int readers)
+                 const char *path, struct plan *first, struct settings *settings, int readers)
 {
     *r = (struct reload){.asked_fd = -1,
                          .stop_fd = -1,
                          .live = live,
                          .signals = signals,
+                         .look_ms = RELOAD_LOOK_MS,
                          .path = path ? strdup(path) : NULL,
-                         .started = first->server,
-                         .started_listen = copy_of(first->server.listen),
-                         .started_admin = copy_of(first->server.admin),
-                         .started_file = copy_of(first->log.file),
-                         .started_sink = first->log.sink};
+                         .started = settings,
+                         .settings = settings};
+    struct plan_served *served = path && !r->path ? NULL : served_new(r, first);
+    if (!served) {
+        free(r->path);
+        return false;
+    }
     pthread_mutex_init(&r->running, NULL);
     pthread_mutex_init(&r->lock, NULL);
-    if ((path && !r->path) || !r->started_listen || !r->started_admin || !r->started_file)
-        return false;
-    version_remember(r, first);
-    plan_live_init(live, served_new(r, first), readers);
-    signals_gauge_set(signals, GAUGE_RELOAD_SUCCESSFUL, 1);
-    signals_gauge_set(signals, GAUGE_RELOAD_TIMESTAMP_SECONDS, (double)clock_wall_us() / 1e6);
+    version_serve(r, first);
+    plan_live_init(live, served, readers);
+    signals_adopt(signals, first, &settings->log);
+    note_loaded(r, first);
     return true;
 }
 
-const struct plan *reload_hold(struct reload *r)
+struct reload_held reload_hold(struct reload *r)
 {
     pthread_mutex_lock(&r->lock);
-    return plan_live_current(r->live)->plan;
+    return (struct reload_held){plan_live_current(r->live)->plan, r->settings};
 }
 
 void reload_release(struct reload *r)
@@ -113,34 +131,52 @@ void reload_release(struct reload *r)
     pthread_mutex_unlock(&r->lock);
 }
 
+const char *reload_path(const struct reload *r)
+{
+    return r->path;
+}
+
 void reload_done(struct reload *r)
 {
     reload_stop(r);
-    const struct plan_served *served = plan_live_current(r->live);
-    if (served) served_free(r, served);
+    served_free(r, plan_live_current(r->live));
+    settings_take(r, r->started);
+    settings_free(r->started);
     if (r->asked_fd >= 0) close(r->asked_fd);
     if (r->stop_fd >= 0) close(r->stop_fd);
     free(r->path);
-    free(r->started_listen);
-    free(r->started_admin);
-    free(r->started_file);
     pthread_mutex_destroy(&r->running);
     pthread_mutex_destroy(&r->lock);
 }
 
 /* ---- one reload ---- */
 
-static void fail_with(struct reload_outcome *out, enum err_code code, const char *text)
+/* What a file says. */
+struct reload_read {
+    struct plan *plan; /* NULL: refused, and the outcome says why */
+    struct settings *settings;
+    enum plan_end end;
+};
+
+static void read_done(struct reload_read *read)
 {
-    out->code = code;
-    out->errors.count = 1;
-    out->errors.more = 0;
-    err_set(&out->errors.errors[0], code, "%s", text);
+    plan_free(read->plan);
+    settings_free(read->settings);
+    *read = (struct reload_read){0};
 }
 
-static struct plan *plan_read(struct reload *r, struct reload_outcome *out)
+static void no_memory(struct reload_outcome *out)
 {
-    const struct plan_options options = {signal_site_names(), SITE_COUNT};
+    out->code = ERR_NO_MEMORY;
+    out->errors.count = 1;
+    out->errors.more = 0;
+    err_set(&out->errors.errors[0], ERR_NO_MEMORY, "there is not enough memory to serve the plan");
+}
+
+/* Into *read, which is the caller's to undo; out->code says whether that holds a plan. */
+static void plan_read(struct reload *r, struct reload_read *read, struct reload_outcome *out)
+{
+    *read = (struct reload_read){.end = PLAN_END_MARKED};
     struct span text = plan_demo_text();
     struct plan_file file = {0};
     if (r->path) {
@@ -148,86 +184,167 @@ static struct plan *plan_read(struct reload *r, struct reload_outcome *out)
             plan_file_read(r->path, RELOAD_READ_MS, r->stop_fd, &file, &out->errors.errors[0]);
         if (out->code) {
             out->errors.count = 1;
-            return NULL;
+            return;
         }
         text = (struct span){file.memory, file.len};
+        read->end = plan_end_of(text);
     }
-    struct plan *plan = plan_load(text, &options, &out->errors);
+    read->plan = plan_load_file(text, &read->settings, &out->errors);
+    if (!read->plan) out->code = out->errors.errors[0].code;
     free(file.memory);
-    if (!plan) out->code = ERR_PLAN_INVALID;
-    return plan;
 }
 
-static uint32_t not_applied(const struct reload *r, const struct plan *plan)
+static uint32_t not_applied(const struct reload *r, const struct settings *settings)
 {
-    const struct plan_server *a = &r->started, *b = &plan->server;
+    const struct settings_server *a = &r->started->server, *b = &settings->server;
+    const struct settings_log *x = &r->started->log, *y = &settings->log;
+    const bool differs[AT_START_COUNT] = {
+        [AT_START_LISTEN] = !span_equal(a->listen, b->listen),
+        [AT_START_ADMIN] = !span_equal(a->admin, b->admin),
+        [AT_START_WORKERS] = a->workers != b->workers,
+        [AT_START_CONNECTIONS_MAX] = a->connections_max != b->connections_max,
+        [AT_START_TIMEOUTS] = a->head_timeout_ms != b->head_timeout_ms ||
+                              a->body_timeout_ms != b->body_timeout_ms ||
+                              a->answer_timeout_ms != b->answer_timeout_ms ||
+                              a->idle_timeout_ms != b->idle_timeout_ms,
+        [AT_START_SINK] = x->sink != y->sink || !span_equal(x->file, y->file),
+    };
     uint32_t bits = 0;
-    bits |= (uint32_t)!span_is(b->listen, r->started_listen) << AT_START_LISTEN;
-    bits |= (uint32_t)!span_is(b->admin, r->started_admin) << AT_START_ADMIN;
-    bits |= (uint32_t)(a->workers != b->workers) << AT_START_WORKERS;
-    bits |= (uint32_t)(a->connections_max != b->connections_max) << AT_START_CONNECTIONS_MAX;
-    bits |= (uint32_t)(a->head_timeout_ms != b->head_timeout_ms ||
-                       a->body_timeout_ms != b->body_timeout_ms ||
-                       a->answer_timeout_ms != b->answer_timeout_ms ||
-                       a->idle_timeout_ms != b->idle_timeout_ms)
-            << AT_START_TIMEOUTS;
-    bits |=
-        (uint32_t)(plan->log.sink != r->started_sink || !span_is(plan->log.file, r->started_file))
-        << AT_START_SINK;
+    for (int i = 0; i < AT_START_COUNT; i++) bits |= (uint32_t)differs[i] << i;
     return bits;
 }
 
-/* Takes the plan over. */
-static void plan_take(struct reload *r, struct plan *plan, struct reload_outcome *out)
+/* A file that may be half of one, and has less in it. */
+static bool takes_away(const struct plan *served, const struct reload_read *read,
+                       struct reload_outcome *out)
+{
+    plan_weaker_find(served, read->plan, &out->weaker);
+    if (!out->weaker.count || read->end == PLAN_END_MARKED) return false;
+    out->code = ERR_PLAN_TAKES_AWAY;
+    out->errors.count = out->weaker.count;
+    out->errors.more = out->weaker.more;
+    for (int i = 0; i < out->weaker.count; i++)
+        err_set(&out->errors.errors[i], ERR_PLAN_TAKES_AWAY,
+                "%s; if that is meant, end the file with the line `...`", out->weaker.texts[i]);
+    return true;
+}
+
+/* Takes over what was read. */
+static void plan_take(struct reload *r, struct reload_read *read, struct reload_outcome *out)
 {
     const struct plan *served = plan_live_current(r->live)->plan;
-    out->changed = !span_equal(plan->version, served->version) ||
-                   !hash_equal(plan->contents, served->contents);
-    out->not_applied = not_applied(r, plan);
-    if (version_is_reused(r, plan)) {
-        fail_with(out, ERR_VERSION_REUSED,
-                  "this version was served with other contents: give the changed plan a new one");
-        plan_free(plan);
-    } else if (!out->changed) {
-        plan_free(plan);
-    } else {
-        version_remember(r, plan);
-        served_free(r, plan_live_publish(r->live, served_new(r, plan)));
+    struct plan *plan = read->plan;
+    struct settings *settings = read->settings;
+    if (takes_away(served, read, out)) return;
+    out->not_applied = not_applied(r, settings);
+    bool decides = !hash_equal(plan->identity, served->identity);
+    out->changed = decides || !span_equal(plan->version, served->version) ||
+                   !hash_equal(settings->identity, r->settings->identity);
+    if (!out->changed) return;
+    struct plan_served *next = served_new(r, plan);
+    if (!next) {
+        no_memory(out);
+        return;
+    }
+    if (decides) out->units_moved_ppm = plan_units_moved_ppm(served, plan);
+    out->version_reused = version_serve(r, plan);
+    *read = (struct reload_read){0};
+    const struct plan_served *before = plan_live_publish(r->live, next);
+    settings_take(r, settings);
+    signals_adopt(r->signals, plan, &settings->log);
+    served_free(r, before);
+}
+
+/* What the file says and only a start applies, in words. */
+static void not_applied_write(struct buf *b, uint32_t bits)
+{
+    for (int i = 0; i < AT_START_COUNT; i++) {
+        if (!(bits >> i & 1)) continue;
+        buf_span(b, b->len ? SPAN(", ") : SPAN("applied at the next start only: "));
+        buf_span(b, span_of(reload_not_applied_name(i)));
     }
 }
 
-static void outcome_tell(struct reload *r, struct signal_writer *writer,
+static void outcome_tell(struct reload *r, const char *peer, struct signal_writer *writer,
                          const struct reload_outcome *out, const struct plan *served)
 {
-    signals_gauge_set(r->signals, GAUGE_RELOAD_SUCCESSFUL, out->code == ERR_OK);
+    char memory[RELOAD_NOT_APPLIED_BYTES];
+    struct buf message = buf_of(memory, sizeof memory);
+    not_applied_write(&message, out->not_applied);
+    const struct signal_reload told = {.trigger = span_of(reload_trigger_name(out->trigger)),
+                                       .peer = span_of(peer),
+                                       .file = span_of(r->path),
+                                       .fingerprint_before = span_of(out->fingerprint_before),
+                                       .weaker = &out->weaker,
+                                       .units_moved_ppm = out->units_moved_ppm,
+                                       .message = buf_text(&message)};
     if (out->code) {
-        signal_plan_refused(writer, served, &out->errors.errors[0],
+        signals_gauge_set(r->signals, GAUGE_RELOAD_SUCCESSFUL, 0);
+        if (r->path) signals_plan_file_set(r->signals, SIGNALS_PLAN_FILE_INVALID);
+        signal_plan_refused(writer, served, &told, &out->errors.errors[0],
                             out->errors.count + out->errors.more);
         return;
     }
-    char memory[RELOAD_NOT_APPLIED_BYTES];
-    struct buf message = buf_of(memory, sizeof memory);
-    for (int i = 0; i < AT_START_COUNT; i++) {
-        if (!(out->not_applied >> i & 1)) continue;
-        buf_span(&message, message.len ? SPAN(", ") : SPAN("applied at the next start only: "));
-        buf_span(&message, span_of(reload_not_applied_name(i)));
-    }
-    signals_gauge_set(r->signals, GAUGE_RELOAD_TIMESTAMP_SECONDS, (double)clock_wall_us() / 1e6);
-    signal_plan_reloaded(writer, served, buf_text(&message));
+    note_loaded(r, served);
+    signal_plan_reloaded(writer, served, &told);
+    if (out->version_reused) signal_version_reused(writer, served);
 }
 
-void reload_run(struct reload *r, struct signal_writer *writer, struct reload_outcome *out)
+static void fingerprint_copy(char to[13], const struct plan *plan)
 {
-    *out = (struct reload_outcome){0};
+    memcpy(to, plan->fingerprint, sizeof plan->fingerprint);
+}
+
+void reload_run(struct reload *r, enum reload_trigger trigger, const char *peer,
+                struct signal_writer *writer, struct reload_outcome *out)
+{
+    *out = (struct reload_outcome){.trigger = trigger};
+    struct reload_read read;
     pthread_mutex_lock(&r->running);
-    struct plan *plan = plan_read(r, out);
+    plan_read(r, &read, out);
     pthread_mutex_lock(&r->lock);
-    if (plan) plan_take(r, plan, out);
+    fingerprint_copy(out->fingerprint_before, plan_live_current(r->live)->plan);
+    if (read.plan) plan_take(r, &read, out);
     const struct plan *served = plan_live_current(r->live)->plan;
     memcpy(out->version, served->version.data, served->version.len);
-    memcpy(out->fingerprint, served->fingerprint, sizeof out->fingerprint);
-    outcome_tell(r, writer, out, served);
+    fingerprint_copy(out->fingerprint, served);
+    outcome_tell(r, peer, writer, out, served);
     pthread_mutex_unlock(&r->lock);
+    read_done(&read);
+    pthread_mutex_unlock(&r->running);
+}
+
+/* ---- a look at the file ---- */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* What a reload would find, told by interlude_plan_file_info. What was looked at already, while the
+ * same plan was served, is not read again; without memory nothing is said anew. */
+static void file_look(struct reload *r)
+{
+    struct stat st = {0};
+    if (!r->path || (stat(r->path, &st) == 0 && !S_ISREG(st.st_mode))) return;
+    if (pthread_mutex_trylock(&r->running) != 0) return; /* a reload is: it tells */
+    const struct plan_served *served = plan_live_current(r->live);
+    if (!same_file(&st, &r->looked) || r->looked_serial != served->serial) {
+        struct reload_outcome *out = &r->mine;
+        struct reload_read read;
+        *out = (struct reload_outcome){0};
+        plan_read(r, &read, out);
+        if (read.plan) takes_away(served->plan, &read, out);
+        if (out->code != ERR_NO_MEMORY) {
+            signals_plan_file_set(r->signals,
+                                  out->code ? SIGNALS_PLAN_FILE_INVALID : read.plan->fingerprint);
+            r->looked = st;
+            r->looked_serial = served->serial;
+        }
+        read_done(&read);
+    }
     pthread_mutex_unlock(&r->running);
 }
 
@@ -244,17 +361,17 @@ static void event_put(int fd)
 static void *reload_thread_run(void *argument)
 {
     struct reload *r = argument;
-    struct reload_outcome *outcome = malloc(sizeof *outcome);
-    INVARIANT(outcome != NULL);
     for (;;) {
         struct pollfd fds[2] = {{.fd = r->stop_fd, .events = POLLIN},
                                 {.fd = r->asked_fd, .events = POLLIN}};
         uint64_t count;
-        if (poll(fds, 2, -1) < 0) continue;
+        int n = poll(fds, 2, r->look_ms);
+        if (n == 0) file_look(r);
+        if (n <= 0) continue;
         if (fds[0].revents) break;
-        if (read(r->asked_fd, &count, sizeof count) > 0) reload_run(r, r->writer, outcome);
+        if (read(r->asked_fd, &count, sizeof count) > 0)
+            reload_run(r, RELOAD_SIGNAL, "", r->writer, &r->mine);
     }
-    free(outcome);
     return NULL;
 }
 

@@ -1,28 +1,37 @@
-/* reload: the plan file read anew, and put in the place of the plan that is served.
+/* reload: the plan's file read anew, and its plan put in the place of the one that is served.
  *
- * A reload changes nothing, or everything: the new plan is compiled aside, published with one
- * pointer store, and once no loop can hold the old one any more that is freed. What only a start
- * can apply (ports, threads, limits, the log's sink) stays as it was, and the outcome says so.
+ * A reload changes nothing, or everything: the new plan is compiled aside and its counters are
+ * found places; then it is published with one pointer store, and once no loop can hold the old one
+ * any more that is freed. What only a start can apply (ports, threads, limits, the log's sink)
+ * stays as it was, and the outcome says so.
  *
- * A version that this process has served may not come back with other contents: answers and metrics
- * of one version must be of one plan. A plan without a version takes its fingerprint for one, so
- * that it cannot lie.
+ * Half a file must not open anything. So a file that is cut in the middle of a line is refused; so
+ * is one that would take something away (plan_compare.h), unless it ends with the mark that says
+ * that it is all there.
  *
- * Reading can take as long as RELOAD_READ_MS, where what stands at the path is no file. So a reload
- * that nobody waits for runs on a thread of its own: who asks for it by reload_ask goes on at once.
+ * A version that was served before with other contents is served all the same, and a warning says
+ * so: who compares what two plans did has to go by the fingerprint.
+ *
+ * Reading can take as long as RELOAD_READ_MS, where what stands at the path is no file, or one that
+ * is being written. So a reload that nobody waits for runs on a thread of its own: who asks for it
+ * by reload_ask goes on at once. Every RELOAD_LOOK_MS the same thread looks at the file without
+ * serving it, so that interlude_plan_file_info tells what a reload would bring.
  *
  * Threads: reload_run may be called from any thread that is not between plan_live_enter and
  * plan_live_leave; one reload runs at a time, others wait. It allocates and reads a file. */
 #ifndef INTERLUDE_SERVE_RELOAD_H
 #define INTERLUDE_SERVE_RELOAD_H
 
+#include "plan/plan_compare.h"
 #include "plan/plan_load.h"
 #include "serve/plan_live.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 enum {
     RELOAD_READ_MS = 2000,
+    RELOAD_LOOK_MS = 10000,
     RELOAD_VERSIONS_MAX = 1024, /* remembered; beyond them the oldest is forgotten */
     RELOAD_NOT_APPLIED_BYTES = 256,
 };
@@ -36,8 +45,29 @@ enum {
     X(TIMEOUTS, "server.*_timeout")              \
     X(SINK, "log.sink")
 
+/* Who asked. */
+#define RELOAD_TRIGGERS(X) \
+    X(SIGNAL, "signal")    \
+    X(POST, "post")
+#define RELOAD_TRIGGER_ENUM(code, name) RELOAD_##code,
+enum reload_trigger { RELOAD_TRIGGERS(RELOAD_TRIGGER_ENUM) RELOAD_TRIGGER_COUNT };
+#undef RELOAD_TRIGGER_ENUM
+const char *reload_trigger_name(enum reload_trigger trigger);
+
+struct reload_outcome {
+    enum err_code code; /* ERR_OK, ERR_PLAN_INVALID, ERR_PLAN_TAKES_AWAY, ERR_NO_MEMORY */
+    enum reload_trigger trigger;
+    bool changed, version_reused;
+    char version[NAME_BYTES_MAX + 1]; /* of the plan that is served now */
+    char fingerprint[13], fingerprint_before[13];
+    uint32_t units_moved_ppm;  /* see plan_units_moved_ppm */
+    uint32_t not_applied;      /* bit per RELOAD_AT_START, in its order */
+    struct plan_weaker weaker; /* what it took away, or would have */
+    struct plan_errors errors; /* where code is not ERR_OK; at least one */
+};
+
 struct reload_version {
-    struct hash128 version, contents;
+    struct hash128 version, identity;
 };
 
 struct reload {
@@ -49,28 +79,24 @@ struct reload {
     int asked_fd, stop_fd; /* -1: no thread was started */
     struct plan_live *live;
     struct signals *signals;
-    char *path; /* NULL: the built-in plan */
-    struct plan_server started;
-    char *started_listen, *started_admin, *started_file;
-    enum plan_log_sink started_sink;
+    int look_ms;               /* RELOAD_LOOK_MS; a test's may be shorter */
+    char *path;                /* NULL: the built-in plan */
+    struct settings *started;  /* what the start applied */
+    struct settings *settings; /* those beside the plan that is served; may be `started` */
     uint64_t serial;
     uint32_t version_count; /* ever remembered */
     struct reload_version versions[RELOAD_VERSIONS_MAX];
+    struct stat looked;         /* the file, when it was looked at last */
+    uint64_t looked_serial;     /* of the plan that was served then */
+    struct reload_outcome mine; /* the thread's */
 };
 
-struct reload_outcome {
-    enum err_code code; /* ERR_OK, ERR_PLAN_INVALID, ERR_VERSION_REUSED */
-    bool changed;
-    char version[NAME_BYTES_MAX + 1]; /* of the plan that is served now */
-    char fingerprint[13];
-    uint32_t not_applied;      /* bit per RELOAD_AT_START, in its order */
-    struct plan_errors errors; /* where code is not ERR_OK; at least one */
-};
-
-/* The first plan, which becomes `reload`'s to hand on, is `first`; it is published in `live`.
- * `path` is copied. False if there is no memory. */
+/* The first plan is `first`; it is published in `live`, and is `reload`'s from here on, as its
+ * settings are. `path` is copied. False if there is no memory: they are then still the caller's,
+ * and there is nothing to be undone. */
 bool reload_init(struct reload *r, struct plan_live *live, struct signals *signals,
-                 const char *path, struct plan *first, int readers) MUST_CHECK;
+                 const char *path, struct plan *first, struct settings *settings,
+                 int readers) MUST_CHECK;
 
 /* Starts the thread that reload_ask asks; `writer` becomes that thread's. */
 enum err_code reload_start(struct reload *r, struct signal_writer *writer,
@@ -83,12 +109,20 @@ void reload_ask(struct reload *r);
  * one that would have to wait. Idempotent. */
 void reload_stop(struct reload *r);
 
-/* Tells the outcome by `writer` too, which is the calling thread's. */
-void reload_run(struct reload *r, struct signal_writer *writer, struct reload_outcome *out);
+/* `peer`: who posted; or "". Tells the outcome by `writer` too, which is the calling thread's. */
+void reload_run(struct reload *r, enum reload_trigger trigger, const char *peer,
+                struct signal_writer *writer, struct reload_outcome *out);
 
-/* The plan that is served, which stays so until reload_release. Waits for a plan that is being put
- * in place, not for one that is being read; for threads that are no reader. */
-const struct plan *reload_hold(struct reload *r);
+/* The file at the plan's path, or NULL for the built-in plan. */
+const char *reload_path(const struct reload *r);
+
+/* What is served, which stays so until reload_release. Waits for a plan that is being put in place,
+ * not for one that is being read; for threads that are no reader. */
+struct reload_held {
+    const struct plan *plan;
+    const struct settings *settings;
+};
+struct reload_held reload_hold(struct reload *r);
 void reload_release(struct reload *r);
 
 /* The name for bit `i`; NULL: there is none. */

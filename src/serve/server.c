@@ -102,7 +102,7 @@ static enum err_code loop_thread_open(struct loop_thread *t, const struct loop_c
                                       struct err *e)
 {
     struct loop *loop = aligned_alloc(_Alignof(struct loop), sizeof *loop);
-    if (!loop) return err_set(e, ERR_SYSTEM, "there is not enough memory for the threads");
+    if (!loop) return err_set(e, ERR_NO_MEMORY, "there is not enough memory for the threads");
     enum err_code code = loop_open(loop, config, e);
     if (code)
         free(loop);
@@ -123,9 +123,8 @@ static enum err_code loop_thread_start(struct loop_thread *t, const char *name, 
 static enum err_code signals_start(struct server *s, const struct server_config *config,
                                    struct err *e)
 {
-    const struct plan *plan = config->plan;
     const struct signals_config signals = {.writers = s->worker_count + WRITERS_BESIDE,
-                                           .log = &plan->log,
+                                           .log = &config->settings->log,
                                            .program = config->program,
                                            .commit = config->commit,
                                            .all_posteriors = config->answer != NULL};
@@ -133,11 +132,11 @@ static enum err_code signals_start(struct server *s, const struct server_config 
     if (code) return code;
     s->writer = signals_writer(s->signals, s->worker_count + WRITER_CONTROL);
     signals_gauge_set(s->signals, GAUGE_WORKERS, s->worker_count);
-    signal_server_started(s->writer, config->program, config->commit, plan, getpid());
+    signal_server_started(s->writer, config->program, config->commit, config->plan, getpid());
     return ERR_OK;
 }
 
-static void timeouts_of(const struct plan_server *server, uint64_t ns[DEADLINE_COUNT])
+static void timeouts_of(const struct settings_server *server, uint64_t ns[DEADLINE_COUNT])
 {
     ns[DEADLINE_IDLE] = (uint64_t)server->idle_timeout_ms * MS_NS;
     ns[DEADLINE_HEAD] = (uint64_t)server->head_timeout_ms * MS_NS;
@@ -155,8 +154,8 @@ static uint32_t operations_kept(uint32_t connections)
 /* The loops, with what they serve; none turns yet. */
 static enum err_code loops_open(struct server *s, const struct server_config *server, struct err *e)
 {
-    const struct plan_server *plan = &server->plan->server;
-    uint32_t connections = (uint32_t)plan->connections_max;
+    const struct settings_server *settings = &server->settings->server;
+    uint32_t connections = (uint32_t)settings->connections_max;
     s->conns_bytes = (connections + ADMIN_CONNECTIONS_MAX) * sizeof(struct conn);
     s->conns = mmap(NULL, s->conns_bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -164,13 +163,14 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
     s->workers = calloc((size_t)s->worker_count, sizeof s->workers[0]);
     s->admin = calloc(1, sizeof *s->admin);
     if (!s->conns || !s->workers || !s->admin)
-        return err_set(e, ERR_SYSTEM, "there is not enough memory for %u connections", connections);
+        return err_set(e, ERR_NO_MEMORY, "there is not enough memory for %u connections",
+                       connections);
 
     struct loop_config config = {.conns = s->conns,
                                  .conn_count = connections,
                                  .pool_bytes_max =
                                      (size_t)(WORKER_POOLS_BYTES_MAX / s->worker_count)};
-    timeouts_of(plan, config.timeout_ns);
+    timeouts_of(settings, config.timeout_ns);
     for (int i = 0; i < s->worker_count; i++) {
         worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i));
         if (server->answer) s->workers[i].service.answer = server->answer;
@@ -197,9 +197,9 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
     return loop_thread_open(&s->admin_thread, &config, e);
 }
 
-static enum err_code doors_open(struct server *s, const struct plan_server *plan, struct err *e)
+static enum err_code doors_open(struct server *s, int connections_max, struct err *e)
 {
-    uint32_t connections = (uint32_t)plan->connections_max;
+    uint32_t connections = (uint32_t)connections_max;
     const struct door_config doors[] = {
         {.listen_fd = s->listen_fd,
          .loops = s->worker_loops,
@@ -236,17 +236,17 @@ static enum err_code threads_start(struct server *s, struct err *e)
 
 static int workers_wanted(const struct server_config *config)
 {
-    int workers = config->workers ? config->workers : config->plan->server.workers;
+    int workers = config->workers ? config->workers : config->settings->server.workers;
     return workers ? workers : cpus_allowed();
 }
 
 static enum err_code server_start(struct server *s, const struct server_config *config,
                                   struct err *e)
 {
-    struct plan *plan = config->plan;
-    int connections_max = plan->server.connections_max;
-    struct span listen = config->listen ? span_of(config->listen) : plan->server.listen;
-    struct span admin = config->admin ? span_of(config->admin) : plan->server.admin;
+    const struct settings_server *settings = &config->settings->server;
+    int connections_max = settings->connections_max;
+    struct span listen = config->listen ? span_of(config->listen) : settings->listen;
+    struct span admin = config->admin ? span_of(config->admin) : settings->admin;
     enum err_code code;
     s->worker_count = workers_wanted(config);
     if (s->worker_count > SERVER_WORKERS_MAX)
@@ -255,21 +255,21 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if ((code = listen_open(listen, &s->listen_fd, s->listen, e))) return code;
     if ((code = listen_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
     if ((code = signals_start(s, config, e))) return code;
-    s->reloadable = true;
-    if (!reload_init(&s->reload, &s->live, s->signals, config->plan_path, plan,
-                     s->worker_count + 1))
-        return err_set(e, ERR_SYSTEM, "there is not enough memory for the plan");
+    s->reloadable = reload_init(&s->reload, &s->live, s->signals, config->plan_path, config->plan,
+                                config->settings, s->worker_count + 1);
+    if (!s->reloadable)
+        return err_set(e, ERR_NO_MEMORY, "there is not enough memory to serve the plan");
     descriptors_get(s, connections_max);
     signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, s->descriptors.decisions);
     if ((code = loops_open(s, config, e))) return code;
-    if ((code = doors_open(s, &plan->server, e))) return code;
+    if ((code = doors_open(s, connections_max, e))) return code;
     atomic_store(&s->ready, true);
     if ((code = reload_start(&s->reload,
                              signals_writer(s->signals, s->worker_count + WRITER_RELOAD), e)))
         return code;
     if ((code = threads_start(s, e))) return code;
     /* From here on a reload can free the plan that was given. */
-    signal_server_ready(s->writer, reload_hold(&s->reload), span_of(s->listen),
+    signal_server_ready(s->writer, reload_hold(&s->reload).plan, span_of(s->listen),
                         span_of(s->admin_listen), s->worker_count);
     reload_release(&s->reload);
     if ((int)s->descriptors.decisions < connections_max)
@@ -285,11 +285,19 @@ struct server *server_open(const struct server_config *config, struct err *e)
     signal(SIGPIPE, SIG_IGN);
 
     struct server *s = aligned_alloc(_Alignof(struct server), sizeof *s);
-    INVARIANT(s != NULL);
+    if (!s) {
+        err_set(e, ERR_NO_MEMORY, "there is not enough memory to start");
+        plan_free(config->plan);
+        settings_free(config->settings);
+        return NULL;
+    }
     *s = (struct server){.listen_fd = -1, .admin_fd = -1, .stop_reason = "error"};
     acceptor_init(&s->acceptor);
     if (server_start(s, config, e) == ERR_OK) return s;
-    if (!s->reloadable) plan_free(config->plan);
+    if (!s->reloadable) {
+        plan_free(config->plan);
+        settings_free(config->settings);
+    }
     server_close(s);
     return NULL;
 }
@@ -316,7 +324,7 @@ static void workers_phase_set(struct server *s, enum loop_phase phase)
 
 static void drain_begin(struct server *s, bool at_once)
 {
-    int64_t drain_ms = at_once ? 0 : reload_hold(&s->reload)->server.drain_ms;
+    int64_t drain_ms = at_once ? 0 : reload_hold(&s->reload).settings->server.drain_ms;
     if (!at_once) reload_release(&s->reload);
     s->stage = SERVER_DRAINING;
     s->until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;

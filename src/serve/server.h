@@ -12,25 +12,28 @@
  * gives what has begun a second; one more closes what is still open. SIGHUP reloads the plan;
  * SIGUSR1 opens the log file anew. These four are blocked from server_open on, in every thread.
  *
- * Threads: all three functions on the same one. Ownership: server_open takes the plan. */
+ * Threads: all three functions on the same one. Ownership: server_open takes the plan and the
+ * settings. */
 #ifndef INTERLUDE_SERVE_SERVER_H
 #define INTERLUDE_SERVE_SERVER_H
 
 #include "base/err.h"
 #include "base/span.h"
 #include "decide/plan.h"
+#include "plan/settings.h"
 #include "serve/service.h"
 
 enum { SERVER_WORKERS_MAX = 240 };
 
 struct server_config {
-    struct plan *plan;     /* taken over, on failure too */
-    const char *plan_path; /* what a reload reads; NULL: the built-in plan. Copied */
-    const char *listen;    /* HOST:PORT, instead of the plan's; NULL: the plan's */
-    const char *admin;     /* the same, of the operations port */
-    int workers;           /* instead of the plan's; 0: the plan's; at most SERVER_WORKERS_MAX */
-    struct span program;   /* the version of the program, and the commit it was built from: */
-    struct span commit;    /* copied */
+    struct plan *plan;         /* taken over, on failure too */
+    struct settings *settings; /* so are these */
+    const char *plan_path;     /* what a reload reads; NULL: the built-in plan. Copied */
+    const char *listen;        /* HOST:PORT, instead of the plan's; NULL: the plan's */
+    const char *admin;         /* the same, of the operations port */
+    int workers;         /* instead of the plan's; 0: the plan's; at most SERVER_WORKERS_MAX */
+    struct span program; /* the version of the program, and the commit it was built from: */
+    struct span commit;  /* copied */
     /* Answers decisions in the place of worker.c; its service is a worker. NULL: worker.c does. */
     void (*answer)(struct service *service, struct exchange *x);
 };

@@ -25,7 +25,7 @@
 struct story_config {
     bool guard_unconditional, log_synchronous, config_per_request;
     const char *plan_path; /* NULL: the built-in plan's text is parsed. Must outlive the story */
-    const struct plan_log *log; /* whose sink synchronous lines go to; not kept */
+    const struct settings_log *log; /* whose sink synchronous lines go to; not kept */
 };
 
 /* Opens the log, where that is a file and synchronous; a FIFO's reader is waited for. ERR_SYSTEM if

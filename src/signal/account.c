@@ -64,6 +64,8 @@ static uint64_t opportunities(const struct signals *s, int site,
     case SITE_PLAN_RELOADED:
     case SITE_PLAN_REFUSED:
         return accounts[SITE_PLAN_RELOADED].fired + accounts[SITE_PLAN_REFUSED].fired;
+    case SITE_VERSION_REUSED:
+        return accounts[SITE_PLAN_RELOADED].fired;
     case SITE_DESCRIPTORS_SHORT:
         return accounts[SITE_SERVER_STARTED].fired;
     case SITE_ACCEPT_PAUSED:

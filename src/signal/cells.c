@@ -200,7 +200,7 @@ static struct signal_cells *cells_alloc(const struct plan *plan)
     size_t numbers = places * (2 * actions + POSTERIORS_STATUS_COUNT);
     struct signal_cells *c =
         calloc(1, sizeof *c + variants * sizeof *c->variant + numbers * sizeof(uint32_t));
-    INVARIANT(c);
+    if (!c) return NULL;
     c->variants = (int)variants;
     c->segments = (int)segments;
     c->actions = (int)actions;
@@ -211,17 +211,26 @@ static struct signal_cells *cells_alloc(const struct plan *plan)
     return c;
 }
 
+static void make_all(struct maker *m)
+{
+    for (int v = 0; v < m->cells->variants; v++) {
+        make_variant(m, v);
+        for (int g = 0; g < m->cells->segments; g++) make_segment(m, v, g);
+    }
+    make_attributes(m);
+}
+
 struct signal_cells *cells_make(struct series_table *table, const struct plan *plan,
                                 bool all_posteriors)
 {
     _Static_assert(CELL_OVERFLOW == 0, "zeroed memory counts in the overflow cell");
     struct signal_cells *c = cells_alloc(plan);
-    c->version = series_version_load(table, plan->version);
+    if (!c) return NULL;
+    struct series_load load = series_load_begin(table, plan->version);
+    c->version = load.version;
     struct maker m = {plan, c, table, all_posteriors};
-    for (int v = 0; v < c->variants; v++) {
-        make_variant(&m, v);
-        for (int g = 0; g < c->segments; g++) make_segment(&m, v, g);
-    }
-    make_attributes(&m);
-    return c;
+    make_all(&m);
+    if (series_load_end(table, &load)) return c;
+    free(c);
+    return NULL;
 }

@@ -20,7 +20,7 @@ struct variant_cells {
 };
 
 struct signal_cells {
-    uint64_t version; /* see series_version_load */
+    uint64_t version; /* see struct series_load */
     int variants;     /* the plan's, and `unknown` */
     int segments;     /* the plan's, `other` and `unset` */
     int actions;
@@ -33,7 +33,8 @@ struct signal_cells {
 
 /* Gives every label set that the plan closes its cell. One that the plan cannot have, or for which
  * there was no cell left, counts in an overflow cell. `all_posteriors`: as if every variant's
- * policy read posteriors, for all actions. The caller frees the result. */
+ * policy read posteriors, for all actions. The caller frees the result. NULL: there is no memory,
+ * and the table is as it was. */
 struct signal_cells *cells_make(struct series_table *table, const struct plan *plan,
                                 bool all_posteriors);
 

@@ -38,7 +38,7 @@ static void print_sites(struct buf *b)
         const struct signal_site_row *row = &signal_sites[i];
         put(b, "| ");
         names(b, row->name);
-        cell(b, " | ", signal_level_name(row->level));
+        cell(b, " | ", log_level_names[row->level]);
         cell(b, " | ", signal_expected_name(row->expected));
         cell(b, " | ", signal_budget_name(row->budget));
         put(b, " | ");
@@ -98,7 +98,8 @@ void signals_doc_print(struct buf *b)
 {
     put(b,
         "# Signals\n\n"
-        "<!-- Printed from the table in src/signal/table.h; a test holds the two equal. -->\n\n"
+        "<!-- Printed from the table in src/table/signal_table.h; a test holds the two equal. "
+        "-->\n\n"
         "What Interlude says about itself: log lines for what is not ordinary, metrics for all of "
         "it.\nEvery one is declared with how often it is expected; one that always fires tells "
         "nothing.\n\n"

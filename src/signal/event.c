@@ -27,20 +27,47 @@ void signal_server_stopped(struct signal_writer *writer, struct span reason)
     emit_server_stopped(writer, clock_wall_us(), field_reason(reason));
 }
 
-void signal_plan_reloaded(struct signal_writer *writer, const struct plan *plan,
-                          struct span message)
+/* The lines of what a reload takes away, as a list. */
+struct weaker_lines {
+    struct span texts[PLAN_WEAKER_MAX];
+};
+
+static struct names weaker_names(const struct plan_weaker *weaker, struct weaker_lines *lines)
 {
+    for (int i = 0; i < weaker->count; i++) lines->texts[i] = span_of(weaker->texts[i]);
+    return (struct names){lines->texts, sizeof lines->texts[0], ((uint64_t)1 << weaker->count) - 1,
+                          weaker->more > 0};
+}
+
+void signal_plan_reloaded(struct signal_writer *writer, const struct plan *plan,
+                          const struct signal_reload *reload)
+{
+    struct weaker_lines lines;
     emit_plan_reloaded(writer, clock_wall_us(), field_version(plan->version),
-                       field_fingerprint(span_of(plan->fingerprint)), field_message(message));
+                       field_fingerprint(span_of(plan->fingerprint)),
+                       field_fingerprint_before(reload->fingerprint_before),
+                       field_trigger(reload->trigger), field_peer(reload->peer),
+                       field_file(reload->file), field_weaker(weaker_names(reload->weaker, &lines)),
+                       field_units_moved_ppm(reload->units_moved_ppm),
+                       field_message(reload->message));
 }
 
 void signal_plan_refused(struct signal_writer *writer, const struct plan *served,
-                         const struct err *first, int errors)
+                         const struct signal_reload *reload, const struct err *first, int errors)
 {
+    struct weaker_lines lines;
     emit_plan_refused(writer, clock_wall_us(), field_version(served->version),
+                      field_trigger(reload->trigger), field_peer(reload->peer),
+                      field_file(reload->file), field_weaker(weaker_names(reload->weaker, &lines)),
                       field_code(span_of(err_name(first->code))), field_line(first->line),
                       field_column(first->column), field_message(span_of(first->text)),
                       field_errors(errors));
+}
+
+void signal_version_reused(struct signal_writer *writer, const struct plan *plan)
+{
+    emit_version_reused(writer, clock_wall_us(), field_version(plan->version),
+                        field_fingerprint(span_of(plan->fingerprint)));
 }
 
 void signal_accept_paused(struct signal_writer *writer, enum signal_counter counter,

@@ -19,7 +19,7 @@ static void line_begin(struct line *l, char *memory, enum signal_site site, int6
     buf_lit(&l->text, "{\"timestamp\":\"");
     request_time_write(&l->text, wall_us);
     buf_lit(&l->text, "\",\"level\":\"");
-    buf_span(&l->text, span_of(signal_level_name(signal_sites[site].level)));
+    buf_span(&l->text, span_of(log_level_names[signal_sites[site].level]));
     buf_lit(&l->text, "\",\"event\":\"");
     buf_span(&l->text, signal_site_names()[site]);
     buf_char(&l->text, '"');

@@ -5,7 +5,7 @@
 
 /* What one firing takes on the thread that fires, and one line on the scribe's: sizes, not
  * measurements, so that the costs of two signals can be compared. */
-enum { FIRING_NS = 60, LINE_NS = 7000, SITE_JSON_BYTES_MAX = 2048 };
+enum { FIRING_NS = 60, LINE_NS = 7000 };
 
 static void member_text(struct buf *b, const char *name, const char *text)
 {
@@ -44,7 +44,7 @@ static void site_write(struct buf *b, enum signal_site site, const struct signal
     buf_char(b, '{');
     member_text(b, "name", row->name);
     member_text(b, "state", signal_state_name(state));
-    member_text(b, "level", signal_level_name(row->level));
+    member_text(b, "level", log_level_names[row->level]);
     member_text(b, "expected", signal_expected_name(row->expected));
     member_text(b, "budget", signal_budget_name(row->budget));
     member_text(b, "meaning", row->help);
@@ -84,11 +84,9 @@ void signals_render_list(struct signals *signals, struct buf *out)
     for (int site = 0; site < SITE_COUNT; site++)
         watch_rates(w, (enum signal_site)site, &accounts[site], now_ns, &rates[site]);
     watch_order(w, rates, order);
-    text_room(out, SITE_JSON_BYTES_MAX);
     buf_char(out, '[');
     for (int i = 0; i < SITE_COUNT; i++) {
         enum signal_site site = order[i];
-        text_room(out, SITE_JSON_BYTES_MAX);
         if (i) buf_char(out, ',');
         site_write(out, site, &accounts[site], &drills[site], w->sites[site].state, &rates[site]);
     }

@@ -9,8 +9,6 @@ _Static_assert((int)SERIES_LABELS_BYTES_MAX + AROUND_LABELS_BYTES_MAX <=
                    (int)SIGNALS_SAMPLE_BYTES_MAX,
                "what is legal can be scraped");
 
-enum { SAMPLE_BYTES_MAX = SIGNALS_SAMPLE_BYTES_MAX + 512 }; /* a HELP line, too */
-
 struct page {
     struct signals *signals;
     enum metrics_format format;
@@ -42,7 +40,6 @@ static void head_line(struct page *p, enum signal_metric metric, struct span wha
 static void head(struct page *p, enum signal_metric metric)
 {
     const struct signal_metric_row *row = &signal_metrics[metric];
-    text_room(p->out, SAMPLE_BYTES_MAX);
     const char *type = row->type == METRIC_COUNTER                                    ? "counter"
                        : row->type == METRIC_HISTOGRAM                                ? "histogram"
                        : row->type == METRIC_INFO && p->format == METRICS_OPENMETRICS ? "info"
@@ -55,7 +52,6 @@ static void head(struct page *p, enum signal_metric metric)
 static void sample(struct page *p, enum signal_metric metric, const char *suffix,
                    struct span labels)
 {
-    text_room(p->out, SAMPLE_BYTES_MAX);
     buf_span(p->out, span_of(signal_metrics[metric].name));
     buf_span(p->out, span_of(suffix));
     if (labels.len) {
@@ -324,6 +320,12 @@ static void render(struct page *p, enum signal_metric metric)
     case METRIC_PLAN_INFO:
         if (s->version[0]) render_info(p, metric, s->version, "fingerprint", s->fingerprint);
         break;
+    case METRIC_PLAN_FILE_INFO:
+        if (s->file_fingerprint[0]) {
+            struct labels l;
+            sample_u64(p, metric, LABEL(&l, "fingerprint", span_of(s->file_fingerprint)), 1);
+        }
+        break;
     case METRIC_PROCESS_CPU:
         sample_double(p, metric, p->process.cpu_s);
         break;
@@ -359,6 +361,5 @@ void signals_render_metrics(struct signals *signals, enum metrics_format format,
         render(&p, (enum signal_metric)m);
     }
     pthread_mutex_unlock(&signals->lock);
-    text_room(out, SAMPLE_BYTES_MAX);
     if (format == METRICS_OPENMETRICS) buf_lit(out, "# EOF\n");
 }

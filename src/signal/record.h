@@ -8,7 +8,7 @@
 #ifndef INTERLUDE_SIGNAL_RECORD_H
 #define INTERLUDE_SIGNAL_RECORD_H
 
-#include "signal/table.h"
+#include "table/signal_table.h"
 
 /* Enough for a request's ids and names and all actions at their longest, and a long refusal. */
 enum { RECORD_BYTES_MAX = 1792, RECORD_HEAD_BYTES = 24 };

@@ -47,13 +47,10 @@ static void wake(struct scribe *s)
     errno = saved;
 }
 
-void scribe_configure(struct scribe *s, const struct plan_log *log)
+void scribe_configure(struct scribe *s, const struct settings_log *log)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
-        struct plan_log_budget budget = log->budget;
-        for (int i = 0; i < log->site_count; i++)
-            if (span_equal(log->sites[i].name, signal_site_names()[site]))
-                budget = log->sites[i].budget;
+        struct log_budget budget = log->sites[site].own ? log->sites[site].budget : log->budget;
         /* Without a rate nothing is at once either; without a limit, everything. */
         double burst = budget.rate > 0 ? budget.burst : 0;
         store_double(&s->rate[site], budget.rate);

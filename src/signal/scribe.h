@@ -17,6 +17,7 @@
 #ifndef INTERLUDE_SIGNAL_SCRIBE_H
 #define INTERLUDE_SIGNAL_SCRIBE_H
 
+#include "plan/settings.h"
 #include "signal/outbox.h"
 #include "signal/watch.h"
 #include "signal/writer.h"
@@ -93,7 +94,7 @@ enum err_code scribe_start(struct scribe *s, struct err *e) MUST_CHECK;
 bool scribe_stop(struct scribe *s, uint64_t deadline_ns);
 
 /* From any thread; in force from the scribe's next turn on. */
-void scribe_configure(struct scribe *s, const struct plan_log *log);
+void scribe_configure(struct scribe *s, const struct settings_log *log);
 
 /* Async-signal-safe. */
 void scribe_reopen(struct scribe *s);

@@ -11,11 +11,16 @@ static uint32_t cells_of(enum signal_metric metric)
 
 /* ---- the place of a label set ---- */
 
-static void *grow(void *old, size_t count, size_t size)
+/* Makes room for `count` of `size` bytes. False, and told to the load, if there is no memory. */
+static bool grow(struct series_table *t, void **old, size_t count, size_t size)
 {
-    void *fresh = realloc(old, count * size);
-    INVARIANT(fresh);
-    return fresh;
+    void *fresh = realloc(*old, count * size);
+    if (!fresh) {
+        t->no_memory = true;
+        return false;
+    }
+    *old = fresh;
+    return true;
 }
 
 /* The slot of the label set in the index, or the free one where it belongs. */
@@ -30,17 +35,25 @@ static uint32_t *index_slot(const struct series_table *t, uint8_t metric, struct
     }
 }
 
-static void index_build(struct series_table *t, uint32_t cap)
+/* Anew, from all series. */
+static void index_fill(struct series_table *t)
 {
-    free(t->index);
-    t->index = calloc(cap, sizeof *t->index);
-    INVARIANT(t->index);
-    t->index_cap = cap;
+    memset(t->index, 0, t->index_cap * sizeof *t->index);
     for (uint32_t i = 0; i < t->count; i++)
         if (t->all[i].labels) *index_slot(t, t->all[i].metric, span_of(t->all[i].labels)) = i + 1;
 }
 
-void series_init(struct series_table *t, const struct signal_writer *writers, int writer_count,
+static bool index_grow(struct series_table *t, uint32_t cap)
+{
+    void *index = t->index;
+    if (!grow(t, &index, cap, sizeof *t->index)) return false;
+    t->index = index;
+    t->index_cap = cap;
+    index_fill(t);
+    return true;
+}
+
+bool series_init(struct series_table *t, const struct signal_writer *writers, int writer_count,
                  uint32_t cells_max)
 {
     *t = (struct series_table){.writers = writers,
@@ -48,7 +61,7 @@ void series_init(struct series_table *t, const struct signal_writer *writers, in
                                .cells_max = cells_max,
                                .cell_next = CELL_FIXED_COUNT};
     for (int m = 0; m < METRIC_COUNT; m++) t->first[m] = t->last[m] = SERIES_NONE;
-    index_build(t, 1024);
+    return index_grow(t, 1024);
 }
 
 void series_done(struct series_table *t)
@@ -106,12 +119,10 @@ static uint32_t cells_take(struct series_table *t, uint32_t n, uint64_t *base)
     return t->cell_next - n;
 }
 
+/* There is room: the stack holds as many as there are places for series. */
 static void cell_give(struct series_table *t, uint32_t cell)
 {
-    if (t->cells_free_count == t->cells_free_cap) {
-        t->cells_free_cap = t->cells_free_cap ? 2 * t->cells_free_cap : 256;
-        t->cells_free = grow(t->cells_free, t->cells_free_cap, sizeof *t->cells_free);
-    }
+    INVARIANT(t->cells_free_count < t->cap);
     t->cells_free[t->cells_free_count++] = cell;
 }
 
@@ -128,26 +139,46 @@ static void chain_append(struct series_table *t, int32_t place)
     t->last[s->metric] = place;
 }
 
+/* Room for one more, wherever one has to be noted; so that to give a cell back never fails. */
+static bool room_for_one(struct series_table *t)
+{
+    if (4 * (t->count + 1) > 3 * t->index_cap && !index_grow(t, 2 * t->index_cap)) return false;
+    if (t->count < t->cap) return true;
+    uint32_t cap = t->cap ? 2 * t->cap : 256;
+    void *all = t->all, *cells_free = t->cells_free;
+    bool room = grow(t, &all, cap, sizeof *t->all);
+    t->all = all;
+    room = room && grow(t, &cells_free, cap, sizeof *t->cells_free);
+    t->cells_free = cells_free;
+    if (room) t->cap = cap;
+    return room;
+}
+
+static char *copy_of(struct series_table *t, struct span text)
+{
+    void *copy = NULL;
+    if (!grow(t, &copy, text.len + 1, 1)) return NULL;
+    memcpy(copy, text.data, text.len);
+    ((char *)copy)[text.len] = '\0';
+    return copy;
+}
+
 uint32_t series_resolve(struct series_table *t, enum signal_metric metric, uint8_t tag,
                         uint64_t version, struct span labels)
 {
+    if (t->no_memory) return CELL_OVERFLOW;
+    INVARIANT((int)metric < SERIES_METRICS && tag < SERIES_TAGS);
+    if (!room_for_one(t)) return CELL_OVERFLOW;
     uint32_t *slot = index_slot(t, (uint8_t)metric, labels);
     if (*slot) return t->all[*slot - 1].cell;
-    INVARIANT((int)metric < SERIES_METRICS && tag < SERIES_TAGS);
     uint64_t base;
     uint32_t cell = cells_take(t, cells_of(metric), &base);
     if (cell == CELL_OVERFLOW) {
         t->refused++;
         return cells_of(metric) == 1 ? overflow_cell(metric, tag) : CELL_OVERFLOW;
     }
-    if (t->count == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 256;
-        t->all = grow(t->all, t->cap, sizeof *t->all);
-    }
-    char *text = malloc(labels.len + 1);
-    INVARIANT(text);
-    memcpy(text, labels.data, labels.len);
-    text[labels.len] = '\0';
+    char *text = copy_of(t, labels);
+    if (!text) return CELL_OVERFLOW; /* the cell is taken back with the load */
     t->all[t->count] = (struct series){.labels = text,
                                        .base = base,
                                        .version = version,
@@ -156,7 +187,6 @@ uint32_t series_resolve(struct series_table *t, enum signal_metric metric, uint8
                                        .tag = tag};
     chain_append(t, (int32_t)t->count);
     *slot = ++t->count;
-    if (4 * (t->count + 1) > 3 * t->index_cap) index_build(t, 2 * t->index_cap);
     return cell;
 }
 
@@ -177,13 +207,18 @@ uint64_t series_sum(const struct series_table *t, enum signal_metric metric, int
     return sum;
 }
 
-/* ---- versions ---- */
+/* ---- loads, and the versions of their plans ---- */
+
+static void chains_fill(struct series_table *t)
+{
+    for (int m = 0; m < METRIC_COUNT; m++) t->first[m] = t->last[m] = SERIES_NONE;
+    for (uint32_t i = 0; i < t->count; i++) chain_append(t, (int32_t)i);
+}
 
 /* Takes out every series of the version, and closes the gaps. */
 static void version_forget(struct series_table *t, uint64_t id)
 {
     uint32_t kept = 0;
-    for (int m = 0; m < METRIC_COUNT; m++) t->first[m] = t->last[m] = SERIES_NONE;
     for (uint32_t i = 0; i < t->count; i++) {
         struct series *s = &t->all[i];
         if (s->version == id) {
@@ -191,11 +226,11 @@ static void version_forget(struct series_table *t, uint64_t id)
             free(s->labels);
             continue;
         }
-        t->all[kept] = *s;
-        chain_append(t, (int32_t)kept++);
+        t->all[kept++] = *s;
     }
     t->count = kept;
-    index_build(t, t->index_cap);
+    chains_fill(t);
+    index_fill(t);
 }
 
 static void versions_prune(struct series_table *t)
@@ -213,24 +248,75 @@ static void versions_prune(struct series_table *t)
     }
 }
 
-uint64_t series_version_load(struct series_table *t, struct span name)
+static struct series_version *version_find(struct series_table *t, struct span name)
 {
-    INVARIANT(name.len <= NAME_BYTES_MAX);
-    struct series_version *v = NULL;
     for (int i = 0; i < t->version_count; i++)
-        if (span_is(name, t->versions[i].name)) v = &t->versions[i];
-    uint64_t serial = ++t->serial;
-    if (!v) {
-        t->versions = grow(t->versions, (size_t)t->version_count + 1, sizeof *t->versions);
-        v = &t->versions[t->version_count++];
-        *v = (struct series_version){.id = serial};
-        memcpy(v->name, name.data, name.len);
-    }
-    v->serial = serial;
+        if (span_is(name, t->versions[i].name)) return &t->versions[i];
+    return NULL;
+}
+
+/* NULL: there is no memory. */
+static struct series_version *version_add(struct series_table *t, struct span name)
+{
+    void *versions = t->versions;
+    bool room = grow(t, &versions, (size_t)t->version_count + 1, sizeof *t->versions);
+    t->versions = versions;
+    if (!room) return NULL;
+    struct series_version *v = &t->versions[t->version_count++];
+    *v = (struct series_version){.id = t->serial};
+    memcpy(v->name, name.data, name.len);
+    return v;
+}
+
+struct series_load series_load_begin(struct series_table *t, struct span version)
+{
+    INVARIANT(version.len <= NAME_BYTES_MAX);
+    t->no_memory = false;
+    struct series_load load = {.serial = t->serial,
+                               .refused = t->refused,
+                               .count = t->count,
+                               .cell_next = t->cell_next,
+                               .cells_free_count = t->cells_free_count};
+    t->serial++;
+    struct series_version *v = version_find(t, version);
+    if (!v) v = version_add(t, version);
+    if (!v) return load;
+    load.version = v->id;
+    load.version_serial = v->serial;
+    v->serial = t->serial;
     v->plans++;
-    uint64_t id = v->id;
-    versions_prune(t);
-    return id;
+    return load;
+}
+
+/* Cells that were taken off the stack still lie on it, and what lies on it is only given in
+ * versions_prune: so to go back is to set back. */
+static void load_undo(struct series_table *t, const struct series_load *load)
+{
+    for (uint32_t i = load->count; i < t->count; i++) free(t->all[i].labels);
+    t->count = load->count;
+    t->cell_next = load->cell_next;
+    t->cells_free_count = load->cells_free_count;
+    t->serial = load->serial;
+    t->refused = load->refused;
+    chains_fill(t);
+    index_fill(t);
+    for (int i = 0; i < t->version_count; i++) {
+        struct series_version *v = &t->versions[i];
+        if (v->id != load->version) continue;
+        v->plans--;
+        v->serial = load->version_serial;
+        if (!v->serial) *v = t->versions[--t->version_count];
+        break;
+    }
+}
+
+bool series_load_end(struct series_table *t, const struct series_load *load)
+{
+    if (t->no_memory)
+        load_undo(t, load);
+    else
+        versions_prune(t);
+    return !t->no_memory;
 }
 
 void series_version_retire(struct series_table *t, uint64_t id)

@@ -8,6 +8,9 @@
  * Beyond the limit a label set has no cell of its own; what belongs there goes to its metric's and
  * tag's overflow cell. Only sums by label are wrong then.
  *
+ * All of a plan's label sets find their places, or none does: where there is no memory on the way,
+ * series_load_end takes back what was given out since series_load_begin, and nothing has changed.
+ *
  * Private to the room. Threads: under the lock of `struct signals`. No writer ever reads this. */
 #ifndef INTERLUDE_SIGNAL_SERIES_H
 #define INTERLUDE_SIGNAL_SERIES_H
@@ -59,20 +62,35 @@ struct series_table {
     int version_count;
     uint64_t serial;
     uint64_t refused; /* label sets that found no cell, at all loads together */
+    bool no_memory;   /* in the load that is under way */
 };
 
-void series_init(struct series_table *t, const struct signal_writer *writers, int writer_count,
-                 uint32_t cells_max);
+/* False if there is no memory. */
+bool series_init(struct series_table *t, const struct signal_writer *writers, int writer_count,
+                 uint32_t cells_max) MUST_CHECK;
 void series_done(struct series_table *t);
+
+/* Where the table stood before a load. */
+struct series_load {
+    uint64_t version;        /* the id of its plan's */
+    uint64_t version_serial; /* of the version's load before; 0: this is its first */
+    uint64_t serial, refused;
+    uint32_t count, cell_next, cells_free_count;
+};
+
+/* A plan of this version is loaded: series_resolve gives its label sets their places, then
+ * series_load_end ends the load. False: there was no memory for all of it, and the table tells and
+ * counts as before the load. */
+struct series_load series_load_begin(struct series_table *t, struct span version);
+bool series_load_end(struct series_table *t, const struct series_load *load) MUST_CHECK;
 
 /* The first cell of the label set, as many as its metric's series have. If there are none left: the
  * overflow cell of a counter, CELL_OVERFLOW for a histogram. `version`: that in its labels, or 0.
- */
+ * Between series_load_begin and series_load_end. */
 uint32_t series_resolve(struct series_table *t, enum signal_metric metric, uint8_t tag,
                         uint64_t version, struct span labels);
 
-/* A plan of this version is loaded (returns the version's id), and retired. */
-uint64_t series_version_load(struct series_table *t, struct span name);
+/* A plan of this version, whose load ended well, is retired. */
 void series_version_retire(struct series_table *t, uint64_t id);
 
 /* Of all writers together, base taken off. `offset`: which of the series' cells. */

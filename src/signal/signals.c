@@ -23,6 +23,12 @@ static size_t pages(size_t bytes)
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
+static enum err_code no_memory(int writers, struct err *e)
+{
+    return err_set(e, ERR_NO_MEMORY, "there is not enough memory for the signals of %d threads",
+                   writers);
+}
+
 /* One mapping for all writers, touched as it is used: a cell or a ring that nobody needs takes no
  * memory. */
 static enum err_code writers_map(struct signals *s, uint32_t cells_max, struct err *e)
@@ -32,9 +38,7 @@ static enum err_code writers_map(struct signals *s, uint32_t cells_max, struct e
     s->mapping_bytes = writers + (size_t)s->writer_count * (cells + s->ring_bytes);
     s->mapping = mmap(NULL, s->mapping_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (s->mapping == MAP_FAILED)
-        return err_set_sys(e, ERR_SYSTEM, errno, "no memory for the signals of %d threads",
-                           s->writer_count);
+    if (s->mapping == MAP_FAILED) return no_memory(s->writer_count, e);
     s->writers = s->mapping;
     char *at = (char *)s->mapping + writers;
     for (int i = 0; i < s->writer_count; i++, at += cells + s->ring_bytes)
@@ -80,7 +84,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
 {
     INVARIANT(config->writers >= 1 && config->writers <= WRITERS_MAX);
     struct signals *s = aligned_alloc(64, sizeof *s);
-    INVARIANT(s);
+    if (!s) return no_memory(config->writers, e);
     memset(s, 0, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->started_us = clock_wall_us();
@@ -100,7 +104,10 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
         s->mapping_bytes = 0;
         goto failed;
     }
-    series_init(&s->series, s->writers, s->writer_count, cells_max);
+    if (!series_init(&s->series, s->writers, s->writer_count, cells_max)) {
+        code = no_memory(s->writer_count, e);
+        goto failed;
+    }
     code = sink_open(&s->scribe.outbox.sink, config->log, e);
     if (code != ERR_OK) goto failed;
     s->scribe.writers = s->writers;
@@ -152,13 +159,20 @@ struct signal_writer *signals_writer(struct signals *signals, int index)
     return &signals->writers[index];
 }
 
-struct signal_cells *signals_adopt(struct signals *signals, const struct plan *plan)
+struct signal_cells *signals_cells(struct signals *signals, const struct plan *plan)
 {
     pthread_mutex_lock(&signals->lock);
     struct signal_cells *cells = cells_make(&signals->series, plan, signals->all_posteriors);
+    pthread_mutex_unlock(&signals->lock);
+    return cells;
+}
+
+void signals_adopt(struct signals *signals, const struct plan *plan, const struct settings_log *log)
+{
+    pthread_mutex_lock(&signals->lock);
     copy_name(signals->version, plan->version);
     memcpy(signals->fingerprint, plan->fingerprint, sizeof signals->fingerprint);
-    scribe_configure(&signals->scribe, &plan->log);
+    scribe_configure(&signals->scribe, log);
     atomic_store_explicit(&signals->scribe.series, series_cells(&signals->series),
                           memory_order_relaxed);
     atomic_store_explicit(&signals->scribe.series_max, signals->series.cells_max - CELL_FIXED_COUNT,
@@ -166,7 +180,15 @@ struct signal_cells *signals_adopt(struct signals *signals, const struct plan *p
     atomic_store_explicit(&signals->scribe.series_refused, signals->series.refused,
                           memory_order_release);
     pthread_mutex_unlock(&signals->lock);
-    return cells;
+}
+
+void signals_plan_file_set(struct signals *signals, const char *fingerprint)
+{
+    size_t len = strlen(fingerprint);
+    INVARIANT(len < sizeof signals->file_fingerprint);
+    pthread_mutex_lock(&signals->lock);
+    memcpy(signals->file_fingerprint, fingerprint, len + 1);
+    pthread_mutex_unlock(&signals->lock);
 }
 
 void signals_release(struct signals *signals, struct signal_cells *cells)
@@ -201,22 +223,6 @@ double signals_gauge_get(const struct signals *signals, enum signal_gauge gauge)
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-void text_room(struct buf *b, size_t n)
-{
-    if (b->cap - b->len >= n) return;
-    size_t cap = b->cap ? b->cap : 16384;
-    while (cap - b->len < n) cap *= 2;
-    char *data = realloc(b->data, cap);
-    INVARIANT(data);
-    b->data = data;
-    b->cap = cap;
-}
-
-struct plan_options signals_plan_options(void)
-{
-    return (struct plan_options){signal_site_names(), SITE_COUNT, SITE_COUNT - SITE_SCRIBE_FIRST};
 }
 
 bool signals_standard_descriptors(void)

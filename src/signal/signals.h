@@ -16,8 +16,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "decide/decide.h"
-#include "plan/plan_load.h"
-#include "signal/table.h"
+#include "plan/plan_compare.h"
+#include "plan/settings.h"
+#include "table/signal_table.h"
 
 enum {
     SIGNALS_CELLS_MAX = 65536, /* of each writer: the most series, and what is always counted */
@@ -25,6 +26,7 @@ enum {
     SIGNALS_SAMPLE_BYTES_MAX = 768,
     /* So all metrics together are at most: */
     SIGNALS_METRICS_BYTES_MAX = SIGNALS_CELLS_MAX * SIGNALS_SAMPLE_BYTES_MAX,
+    SIGNALS_LIST_BYTES_MAX = SITE_COUNT * 2048 + 2,
 };
 
 struct signals;
@@ -32,9 +34,9 @@ struct signal_writer;
 struct signal_cells;
 
 struct signals_config {
-    int writers;                 /* threads that tell: each worker, and each other one; 1 to 256 */
-    const struct plan_log *log;  /* level, sink, budgets; not kept */
-    struct span program, commit; /* for interlude_build_info; copied */
+    int writers; /* threads that tell: each worker, and each other one; 1 to 256 */
+    const struct settings_log *log; /* level, sink, budgets; not kept */
+    struct span program, commit;    /* for interlude_build_info; copied */
     /* Posteriors are counted by variants and actions of which no policy reads any, too: for a
      * caller that tells signal_decision something else than decide() would. */
     bool all_posteriors;
@@ -60,10 +62,14 @@ uint64_t signals_close(struct signals *signals, uint64_t deadline_ns);
 /* Writer `index`, from 0; the caller gives each to one thread. Valid until signals_close. */
 struct signal_writer *signals_writer(struct signals *signals, int index);
 
-/* The cells of a plan, before it is served. Adopts it: from now on it is the plan of
- * interlude_plan_info, and its log level and budgets are in force (its sink is not: that takes a
- * start). A label set that had a series before gets the same cell again. Never NULL. */
-struct signal_cells *signals_adopt(struct signals *signals, const struct plan *plan);
+/* The cells of a plan, made before it is served. A label set that had a series before gets the same
+ * cell again. NULL: there is not enough memory, and nothing has changed. */
+struct signal_cells *signals_cells(struct signals *signals, const struct plan *plan) MUST_CHECK;
+
+/* It is served: from now on it is the plan of interlude_plan_info, and this log level and these
+ * budgets are in force (its sink is not: that takes a start). */
+void signals_adopt(struct signals *signals, const struct plan *plan,
+                   const struct settings_log *log);
 
 /* When no thread uses them any more. NULL is allowed. */
 void signals_release(struct signals *signals, struct signal_cells *cells);
@@ -130,6 +136,12 @@ enum signal_gauge {
     SIGNAL_GAUGE_COUNT,
 };
 
+#define SIGNALS_PLAN_FILE_INVALID "invalid"
+
+/* What the plan's file holds: a fingerprint, SIGNALS_PLAN_FILE_INVALID, or "": there is no file.
+ * For interlude_plan_file_info. Takes the lock. */
+void signals_plan_file_set(struct signals *signals, const char *fingerprint);
+
 /* Waits for nobody: one store. The last value set is the one that is scraped. */
 void signals_gauge_set(struct signals *signals, enum signal_gauge gauge, double value);
 
@@ -141,12 +153,19 @@ void signal_server_ready(struct signal_writer *writer, const struct plan *plan, 
                          struct span admin, int workers);
 void signal_server_draining(struct signal_writer *writer, struct span reason, int64_t drain_ms);
 void signal_server_stopped(struct signal_writer *writer, struct span reason);
-/* `message`: what the new plan says and a reload does not apply; empty: nothing. */
+/* A reload, as its line tells it; what is empty is left out. */
+struct signal_reload {
+    struct span trigger, peer, file, fingerprint_before;
+    const struct plan_weaker *weaker; /* what it took away, or would have */
+    uint32_t units_moved_ppm;
+    struct span message; /* what the new plan's file says and a reload does not apply */
+};
 void signal_plan_reloaded(struct signal_writer *writer, const struct plan *plan,
-                          struct span message);
+                          const struct signal_reload *reload);
 /* `served`: the plan that stays. `first`: the first of `errors` errors. */
 void signal_plan_refused(struct signal_writer *writer, const struct plan *served,
-                         const struct err *first, int errors);
+                         const struct signal_reload *reload, const struct err *first, int errors);
+void signal_version_reused(struct signal_writer *writer, const struct plan *plan);
 /* Counts as well. `counter`: COUNTER_ACCEPT_PAUSED_*. */
 void signal_accept_paused(struct signal_writer *writer, enum signal_counter counter,
                           int connections);
@@ -156,19 +175,18 @@ void signal_descriptors_short(struct signal_writer *writer, int connections, int
 /* Counts as well. */
 void signal_connections_max_reached(struct signal_writer *writer, int connections);
 
-/* ---- what is told when asked; may allocate ---- */
+/* ---- what is told when asked; allocates nothing ---- */
 
 enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 
 #define METRICS_PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define METRICS_OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-/* Appends all metrics. out->data is from malloc, or NULL with cap 0, and is grown with realloc; the
- * caller frees it. */
+/* Appends all metrics. SIGNALS_METRICS_BYTES_MAX bytes of room always suffice. */
 void signals_render_metrics(struct signals *signals, enum metrics_format format, struct buf *out);
 
 /* Appends the log sites as a JSON array of objects, with their counts, states and costs; those come
- * first whose firings are the least worth. As above. */
+ * first whose firings are the least worth. SIGNALS_LIST_BYTES_MAX bytes of room always suffice. */
 void signals_render_list(struct signals *signals, struct buf *out);
 
 /* When it was opened, in microseconds since 1970: the same as before, and it is the same process.
@@ -192,9 +210,6 @@ struct signal_drills {
 };
 
 void signals_drills(struct signals *signals, struct signal_drills drills[SITE_COUNT]);
-
-/* What a plan may name of this room: the sites, under `log: {sites: ...}`. */
-struct plan_options signals_plan_options(void);
 
 /* docs/signals.md, from the table. */
 void signals_doc_print(struct buf *b);

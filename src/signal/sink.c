@@ -73,7 +73,7 @@ static void path_use(struct sink *s, int fd)
     s->mid_line |= mid_line;
 }
 
-enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *e)
+enum err_code sink_open(struct sink *s, const struct settings_log *log, struct err *e)
 {
     if (log->sink != LOG_FILE) {
         sink_use(s, log->sink == LOG_STDERR ? STDERR_FILENO : STDOUT_FILENO);
@@ -86,7 +86,10 @@ enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *
                            "writable",
                            log->file.data);
     char *path = strdup(log->file.data);
-    INVARIANT(path);
+    if (!path) {
+        if (fd >= 0) close(fd);
+        return err_set(e, ERR_NO_MEMORY, "there is not enough memory for the log file's name");
+    }
     *s = (struct sink){.fd = -1, .path = path, .batch_max = PIPE_BUF};
     if (fd >= 0) path_use(s, fd);
     return ERR_OK;

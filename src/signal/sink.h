@@ -11,7 +11,7 @@
 #define INTERLUDE_SIGNAL_SINK_H
 
 #include "base/err.h"
-#include "decide/plan.h"
+#include "plan/settings.h"
 
 enum sink_result {
     SINK_OK,   /* some or all of it was taken */
@@ -31,7 +31,7 @@ struct sink {
 };
 
 /* ERR_SYSTEM if a file cannot be opened. */
-enum err_code sink_open(struct sink *s, const struct plan_log *log, struct err *e) MUST_CHECK;
+enum err_code sink_open(struct sink *s, const struct settings_log *log, struct err *e) MUST_CHECK;
 /* Writes to a descriptor that stays the caller's. What a file holds already, opened here or there,
  * is looked at for mid_line. */
 void sink_use(struct sink *s, int fd);

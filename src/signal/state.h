@@ -21,6 +21,7 @@ struct signals {
     bool all_posteriors; /* see struct signals_config */
     char program[NAME_BYTES_MAX + 1], commit[NAME_BYTES_MAX + 1];
     char version[NAME_BYTES_MAX + 1], fingerprint[13]; /* of the plan adopted last; "": none yet */
+    char file_fingerprint[13];                         /* see signals_plan_file_set */
 };
 
 double signals_gauge_get(const struct signals *signals, enum signal_gauge gauge);
@@ -37,8 +38,5 @@ struct process_facts {
 };
 
 void process_read(struct process_facts *out);
-
-/* Makes room for `n` more bytes, as signals_render_metrics says. */
-void text_room(struct buf *b, size_t n);
 
 #endif

@@ -38,7 +38,7 @@ enum {
 };
 
 /* What each site's records may always take in a ring, whatever the other sites do. */
-enum { SITE_RESERVE_RECORDS = 8 };
+enum { SITE_RESERVE_RECORDS = 4 };
 
 /* What the scribe tells all writers: read by them, written only by it, and only when it changes. */
 struct signal_shared {

@@ -130,7 +130,7 @@ void http_head_end(struct buf *b, size_t mark)
 
 static int problem_status(const struct err *e)
 {
-    int status = err_status(e->code);
+    int status = e->status ? e->status : err_status(e->code);
     return status ? status : 500;
 }
 

@@ -389,10 +389,12 @@ class Sinks(unittest.TestCase):
         os.close(writer)
         fire(server, 4000)  # more than pipe and ring hold
 
+        paths = server.lay_out([plan_text(version="t-%d" % i) for i in range(1252)])
+
         def reload(first, last):
             with Connection(server.operations) as c:
                 for i in range(first, last):
-                    server.write_plan(plan_text(version="t-%d" % i))
+                    server.use_plan(paths[i])
                     c.send(request("/v1/reload", {}))
                     answer = c.answer()
                     self.assertEqual((answer.status, answer.json()["changed"]), (200, True))

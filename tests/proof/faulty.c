@@ -38,7 +38,7 @@ static inline void fault(size_t body_bytes)
     nanosleep(&nap, NULL);
 #elif defined FAULT_ARENA  /* a function that is in the program, but not for requests */
     struct arena arena;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     memset(arena_alloc(&arena, 64), 0, 64);
     arena_done(&arena);
 #elif defined FAULT_FORMAT /* through a symbol that is allowed */

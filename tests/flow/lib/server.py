@@ -32,7 +32,8 @@ variants:
 default_variant: control
 server: {{{server}}}
 log: {{{log}}}
-{more}"""
+{more}...
+"""
 
 
 def plan(version="t-1", action="pod_1", server="", log="level: info", more=""):
@@ -114,6 +115,21 @@ class Server:
         """As an editor does it: the file is never half there."""
         with open(self.plan_path + ".new", "w") as f:
             f.write(text)
+        os.rename(self.plan_path + ".new", self.plan_path)
+
+    def lay_out(self, texts):
+        """Plans that have been at rest long enough to be read at once, for use_plan()."""
+        paths = []
+        for i, text in enumerate(texts):
+            paths.append(os.path.join(self.directory, "laid-out-%d.yaml" % i))
+            with open(paths[-1], "w") as f:
+                f.write(text)
+        time.sleep(0.25)
+        return paths
+
+    def use_plan(self, path):
+        """As a release is swapped: the plan's path becomes a link to it."""
+        os.symlink(path, self.plan_path + ".new")
         os.rename(self.plan_path + ".new", self.plan_path)
 
     def log(self, event=None):

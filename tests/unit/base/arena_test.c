@@ -15,7 +15,7 @@ static void test_pieces_are_zeroed_aligned_and_apart(void **state)
 {
     (void)state;
     struct arena a;
-    arena_init(&a);
+    arena_init(&a, NULL);
     unsigned char *pieces[ROUNDS][SIZES];
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < SIZES; i++) {
@@ -38,7 +38,7 @@ static void test_small_pieces_share_a_block(void **state)
 {
     (void)state;
     struct arena a;
-    arena_init(&a);
+    arena_init(&a, NULL);
     char *first = arena_alloc(&a, 1);
     char *second = arena_alloc(&a, 1);
     assert_ptr_equal(second, first + 16);
@@ -50,7 +50,7 @@ static void test_copy_ends_in_a_nul_that_is_not_counted(void **state)
 {
     (void)state;
     struct arena a;
-    arena_init(&a);
+    arena_init(&a, NULL);
     char text[] = "a\0b";
     struct span copy = arena_copy(&a, (struct span){text, 3});
     text[0] = 'x';
@@ -67,7 +67,7 @@ static void test_done_leaves_an_empty_arena(void **state)
 {
     (void)state;
     struct arena a;
-    arena_init(&a);
+    arena_init(&a, NULL);
     assert_int_equal(a.bytes, 0);
     arena_done(&a);
     for (int i = 0; i < 3; i++) {

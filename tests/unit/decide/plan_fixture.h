@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static struct arena rule_scratch; /* of rule_compile */
+
 enum { NONE, POD_1, POD_2, POD_3 };
 enum { N = 1, P1 = 2, P2 = 4, P3 = 8, ALL = 15 }; /* as sets */
 
@@ -27,7 +29,8 @@ static inline const struct rule *fixture_rule(struct plan *plan, const char *tex
 {
     const struct rule *rule = NULL;
     struct err e;
-    enum err_code code = rule_compile(&plan->arena, &plan->schema, span_of(text), &rule, &e);
+    enum err_code code =
+        rule_compile(&plan->arena, &rule_scratch, &plan->schema, span_of(text), &rule, &e);
     if (code != ERR_OK) {
         fprintf(stderr, "%s: %s\n", text, e.text);
         abort();
@@ -106,7 +109,7 @@ static inline struct plan *fixture_plan(void)
 {
     struct plan *plan = (struct plan *)calloc(1, sizeof *plan);
     if (!plan) abort();
-    arena_init(&plan->arena);
+    arena_init(&plan->arena, NULL);
     plan->version = SPAN("demo-1");
     memcpy(plan->fingerprint, "9f31c2a07be4", 13);
     plan->salt = SPAN("interlude-demo");

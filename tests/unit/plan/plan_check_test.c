@@ -2,10 +2,11 @@
 
 static char memory[2][PLAN_BYTES_MAX];
 
-static struct span print(const struct plan *plan, int which)
+static struct span print(const struct plan *plan, const struct settings *settings, int which)
 {
     struct buf b = buf_of(memory[which], sizeof memory[which]);
     plan_print(&b, plan);
+    settings_print(&b, settings);
     assert_false(b.full);
     return buf_text(&b);
 }
@@ -102,15 +103,14 @@ static bool same_guardrails(const struct plan_guardrails *a, const struct plan_g
            same_cap(&a->ads_per_day, &b->ads_per_day) && a->permissive == b->permissive;
 }
 
-static bool same_operation(const struct plan *p, const struct plan *q)
+static bool same_settings(const struct settings *p, const struct settings *q)
 {
-    const struct plan_server *a = &p->server, *b = &q->server;
-    const struct plan_log *x = &p->log, *y = &q->log;
-    if (x->site_count != y->site_count) return false;
-    for (int i = 0; i < x->site_count; i++)
-        if (!span_equal(x->sites[i].name, y->sites[i].name) ||
-            x->sites[i].budget.rate != y->sites[i].budget.rate ||
-            x->sites[i].budget.burst != y->sites[i].budget.burst)
+    const struct settings_server *a = &p->server, *b = &q->server;
+    const struct settings_log *x = &p->log, *y = &q->log;
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (x->sites[site].own != y->sites[site].own ||
+            x->sites[site].budget.rate != y->sites[site].budget.rate ||
+            x->sites[site].budget.burst != y->sites[site].budget.burst)
             return false;
     return span_equal(a->listen, b->listen) && span_equal(a->admin, b->admin) &&
            a->workers == b->workers && a->connections_max == b->connections_max &&
@@ -135,7 +135,6 @@ static void check_same(const struct plan *a, const struct plan *b, const char *n
         {"labels", same_labels(a, b)},
         {"allocation", same_allocation(a, b)},
         {"guardrails", same_guardrails(&a->guardrails, &b->guardrails)},
-        {"server or log", same_operation(a, b)},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].same) fail_msg("%s: loads again with other %s", name, parts[i].what);
@@ -144,16 +143,21 @@ static void check_same(const struct plan *a, const struct plan *b, const char *n
 /* The text loads to an equal plan, and is printed the same. */
 static void check_round_trip(struct span text, const char *name)
 {
-    struct plan *plan = load_good(text, name);
-    struct span printed = print(plan, 0);
-    struct plan *again = load_good(printed, name);
+    struct settings *settings, *again_settings;
+    struct plan *plan = load_both(text, &settings, name);
+    struct span printed = print(plan, settings, 0);
+    struct plan *again = load_both(printed, &again_settings, name);
     assert_string_equal(plan->fingerprint, again->fingerprint);
-    assert_memory_equal(&plan->contents, &again->contents, sizeof plan->contents);
+    assert_memory_equal(&settings->identity, &again_settings->identity, sizeof settings->identity);
+    assert_true(same_settings(settings, again_settings));
     assert_true(span_equal(plan->version, again->version));
     check_same(plan, again, name);
-    if (!span_equal(printed, print(again, 1))) fail_msg("%s: printed differently again", name);
+    if (!span_equal(printed, print(again, again_settings, 1)))
+        fail_msg("%s: printed differently again", name);
     plan_free(plan);
     plan_free(again);
+    settings_free(settings);
+    settings_free(again_settings);
 }
 
 static void check_file(const char *path)
@@ -190,17 +194,21 @@ static struct span edit_demo(struct edit edit)
     return span_of(edited);
 }
 
-static void check_identity(struct edit edit, bool same_fingerprint, bool same_contents)
+static void check_identity(struct edit edit, bool same_fingerprint, bool same_settings)
 {
-    struct plan *demo = load_good(plan_demo_text(), "demo"),
-                *other = load_good(edit_demo(edit), edit.to);
+    struct settings *a, *b;
+    struct plan *demo = load_both(plan_demo_text(), &a, "demo"),
+                *other = load_both(edit_demo(edit), &b, edit.to);
     bool fingerprint = strcmp(demo->fingerprint, other->fingerprint) == 0;
-    bool contents = memcmp(&demo->contents, &other->contents, sizeof demo->contents) == 0;
-    if (fingerprint != same_fingerprint || contents != same_contents)
-        fail_msg("%s -> %s: fingerprint %s, contents %s", edit.from, edit.to,
-                 fingerprint ? "same" : "differs", contents ? "same" : "differ");
+    bool settings = memcmp(&a->identity, &b->identity, sizeof a->identity) == 0;
+    assert_int_equal(fingerprint, memcmp(&demo->identity, &other->identity, 16) == 0);
+    if (fingerprint != same_fingerprint || settings != same_settings)
+        fail_msg("%s -> %s: fingerprint %s, settings %s", edit.from, edit.to,
+                 fingerprint ? "same" : "differs", settings ? "same" : "differ");
     plan_free(demo);
     plan_free(other);
+    settings_free(a);
+    settings_free(b);
 }
 
 static void test_not_part_of_a_decision(void **state)
@@ -281,8 +289,7 @@ static void test_part_of_a_decision(void **state)
         {"guardrails:\n", "guardrails:\n  content_boundary: true\n"},
         {"guardrails:\n", "guardrails:\n  on_unknown: permissive\n"},
     };
-    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
-        check_identity(edits[i], false, false);
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) check_identity(edits[i], false, true);
 }
 
 static void test_version_left_out(void **state)
@@ -303,7 +310,7 @@ static void test_fingerprint_is_pinned(void **state)
     assert_string_equal(plan->fingerprint, "fccddd07797d");
     static const struct hash128 no_key;
     struct buf b = buf_of(memory[0], sizeof memory[0]);
-    plan_print_decision_part(&b, plan);
+    plan_print_decides(&b, plan);
     uint64_t first = hash_sip128(no_key, buf_text(&b)).lo;
     char digits[13];
     for (int i = 0; i < 6; i++)

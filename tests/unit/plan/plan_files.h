@@ -1,4 +1,4 @@
-/* What the tests of this room share: case files, and loading with the same options everywhere. Run
+/* What the tests of this room share: case files, and loading. Run
  * from the root of the repository. */
 #ifndef INTERLUDE_TESTS_PLAN_FILES_H
 #define INTERLUDE_TESTS_PLAN_FILES_H
@@ -15,10 +15,6 @@
 #include <stdlib.h>
 
 #include "plan/plan_load.h"
-
-static const struct span log_sites[] = {SPAN("posteriors_partial"), SPAN("posteriors_absent"),
-                                        SPAN("session_invalid"), SPAN("log_suppressed")};
-static const struct plan_options options = {log_sites, sizeof log_sites / sizeof *log_sites, 1};
 
 /* The file's bytes, for the caller to free. */
 static inline struct span file_read(const char *path)
@@ -51,11 +47,11 @@ static inline int cases_each(const char *prefix, void (*each)(const char *path))
     return count;
 }
 
-/* A plan that must load. */
-static inline struct plan *load_good(struct span yaml, const char *name)
+/* A plan that must load, and its settings where they are wanted. */
+static inline struct plan *load_both(struct span yaml, struct settings **settings, const char *name)
 {
     static struct plan_errors errors;
-    struct plan *plan = plan_load(yaml, &options, &errors);
+    struct plan *plan = plan_load(yaml, settings, &errors);
     if (!plan)
         fail_msg("%s:%u:%u: %s", name, errors.errors[0].line, errors.errors[0].column,
                  errors.errors[0].text);
@@ -63,11 +59,16 @@ static inline struct plan *load_good(struct span yaml, const char *name)
     return plan;
 }
 
+static inline struct plan *load_good(struct span yaml, const char *name)
+{
+    return load_both(yaml, NULL, name);
+}
+
 /* A text that must not load; its errors. */
 static inline const struct plan_errors *load_bad(struct span yaml, const char *name)
 {
     static struct plan_errors errors;
-    struct plan *plan = plan_load(yaml, &options, &errors);
+    struct plan *plan = plan_load(yaml, NULL, &errors);
     if (plan) fail_msg("%s: loads, and must not", name);
     assert_true(errors.count > 0);
     return &errors;

@@ -86,7 +86,8 @@ static void test_demo_policies(void **state)
 static void test_demo_guardrails_and_defaults(void **state)
 {
     (void)state;
-    struct plan *plan = load_good(plan_demo_text(), "demo");
+    struct settings *settings;
+    struct plan *plan = load_both(plan_demo_text(), &settings, "demo");
     const struct plan_guardrails *g = &plan->guardrails;
     assert_non_null(g->ad_free);
     assert_int_equal(g->grace_period_ms, 180000);
@@ -98,7 +99,7 @@ static void test_demo_guardrails_and_defaults(void **state)
     assert_int_equal(g->ads_per_day.count, 0);
     assert_false(g->cooldown || g->content_remaining || g->content_boundary);
     assert_int_equal(g->permissive, 0);
-    const struct plan_server *s = &plan->server;
+    const struct settings_server *s = &settings->server;
     assert_true(span_is(s->listen, "127.0.0.1:7070") && span_is(s->admin, "127.0.0.1:7071"));
     assert_int_equal(s->workers, 0);
     assert_int_equal(s->connections_max, 10000);
@@ -108,9 +109,10 @@ static void test_demo_guardrails_and_defaults(void **state)
     assert_int_equal(s->body_timeout_ms, 5000);
     assert_int_equal(s->answer_timeout_ms, 5000);
     assert_int_equal(s->idle_timeout_ms, 120000);
-    assert_int_equal(plan->log.level, LOG_INFO);
-    assert_int_equal(plan->log.sink, LOG_STDOUT);
-    assert_true(plan->log.budget.rate == 10 && plan->log.budget.burst == 100);
+    assert_int_equal(settings->log.level, LOG_INFO);
+    assert_int_equal(settings->log.sink, LOG_STDOUT);
+    assert_true(settings->log.budget.rate == 10 && settings->log.budget.burst == 100);
+    settings_free(settings);
     plan_free(plan);
 }
 
@@ -119,7 +121,8 @@ static void test_everything(void **state)
 {
     (void)state;
     struct span text = file_read("tests/cases/plans/good-everything.yaml");
-    struct plan *plan = load_good(text, "good-everything");
+    struct settings *settings;
+    struct plan *plan = load_both(text, &settings, "good-everything");
     free((void *)text.data); /* nothing of the text is kept */
     const struct policy *t = &plan->policies[0];
     assert_int_equal(t->on_partial, ON_PARTIAL_PRIOR);
@@ -143,13 +146,18 @@ static void test_everything(void **state)
     assert_int_equal(plan->guardrails.min_gap_ms, 90000);
     assert_int_equal(plan->guardrails.grace_period_ms, 0);
     assert_true(plan->guardrails.cooldown && plan->guardrails.content_remaining);
-    assert_int_equal(plan->log.sink, LOG_FILE);
-    assert_string_equal(plan->log.file.data, "/var/log/a \"b\" \\ caf\xc3\xa9.log");
-    assert_int_equal(plan->log.site_count, 2);
-    assert_true(plan->log.sites[0].budget.rate == 0 && plan->log.sites[0].budget.burst == 3);
-    assert_true(isinf(plan->log.sites[1].budget.rate));
-    assert_int_equal(plan->server.head_timeout_ms, 1500);
+    assert_int_equal(settings->log.sink, LOG_FILE);
+    assert_string_equal(settings->log.file.data, "/var/log/a \"b\" \\ caf\xc3\xa9.log");
+    const struct log_budget *partial = &settings->log.sites[SITE_POSTERIORS_PARTIAL].budget;
+    const struct log_budget *invalid = &settings->log.sites[SITE_SESSION_INVALID].budget;
+    assert_true(partial->rate == 0 && partial->burst == 3);
+    assert_true(isinf(invalid->rate) && invalid->burst == 7.5);
+    for (int site = 0; site < SITE_COUNT; site++)
+        assert_int_equal(settings->log.sites[site].own,
+                         site == SITE_POSTERIORS_PARTIAL || site == SITE_SESSION_INVALID);
+    assert_int_equal(settings->server.head_timeout_ms, 1500);
     assert_true(plan->reads_time);
+    settings_free(settings);
     plan_free(plan);
 }
 
@@ -343,13 +351,29 @@ static void test_byte_order_mark(void **state)
              "UTF-16");
 }
 
-static void test_no_options(void **state)
+/* Every signal that has a budget, whoever loads the plan; and none that has not. */
+static void test_log_sites(void **state)
 {
     (void)state;
-    static struct plan_errors errors;
-    struct plan *plan = plan_load(plan_demo_text(), NULL, &errors);
-    assert_non_null(plan);
-    plan_free(plan);
+    for (int site = 0; site < SITE_COUNT; site++) {
+        char text[4096];
+        const char *name = signal_site_names()[site].data;
+        struct span demo = plan_demo_text();
+        int len = snprintf(text, sizeof text, "%.*s", (int)(strstr(demo.data, "log:") - demo.data),
+                           demo.data);
+        len += snprintf(text + len, sizeof text - (size_t)len, "log: {sites: {%s: {rate: 1}}}\n",
+                        name);
+        if (site < SITE_SCRIBE_FIRST) {
+            struct settings *settings;
+            plan_free(load_both((struct span){text, (size_t)len}, &settings, name));
+            assert_true(settings->log.sites[site].own &&
+                        settings->log.sites[site].budget.rate == 1);
+            settings_free(settings);
+        } else {
+            const struct plan_errors *errors = load_bad((struct span){text, (size_t)len}, name);
+            assert_non_null(strstr(errors->errors[0].text, "has no budget"));
+        }
+    }
 }
 
 int main(void)
@@ -366,7 +390,7 @@ int main(void)
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_more_errors_than_are_kept),
         cmocka_unit_test(test_byte_order_mark),
-        cmocka_unit_test(test_no_options),
+        cmocka_unit_test(test_log_sites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void test_shape_and_places(void **state)
     (void)state;
     struct arena arena;
     struct told told;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     const struct yaml_tree *root =
         read_tree(&arena, "a: {x: 1, \"y\": 'two'}\nb:\n  - q\n  - |\n    t\nc:\n", &told);
     assert_non_null(root);
@@ -74,7 +74,7 @@ static void test_null(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
         struct told told;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct yaml_tree *root = read_tree(&arena, cases[i].yaml, &told);
         assert_non_null(root);
         assert_int_equal(yaml_tree_is_null(root), cases[i].null);
@@ -119,7 +119,7 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
         struct told told;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         bool tree = read_tree(&arena, cases[i].yaml, &told) != NULL;
         bool starts = strncmp(told.text, cases[i].text, strlen(cases[i].text)) == 0;
         if (tree != cases[i].tree || told.count != cases[i].count || !starts ||
@@ -139,7 +139,7 @@ static void test_many_entries(void **state)
         for (int i = 0; i < count; i++) used += (size_t)snprintf(text + used, 8, "- a\n");
         struct arena arena;
         struct told told;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct yaml_tree *root = read_tree(&arena, text, &told);
         assert_int_equal(root != NULL, count == YAML_TREE_ENTRIES_MAX);
         assert_int_equal(told.count, count - YAML_TREE_ENTRIES_MAX);
@@ -180,7 +180,7 @@ static void test_locate(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
         struct told told;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct yaml_tree *node = read_tree(&arena, cases[i].yaml, &told);
         assert_non_null(node);
         while (node->kind == TREE_MAPPING) {
@@ -214,7 +214,7 @@ static void test_locate_no_character(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
         struct told told;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct yaml_tree *node = read_tree(&arena, cases[i].yaml, &told);
         assert_non_null(node);
         struct yaml_place place = yaml_tree_locate(span_of(cases[i].yaml), node, cases[i].offset);

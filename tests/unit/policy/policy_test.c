@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+static struct arena scratch; /* of rule_compile */
+
 /* Four actions, of which the first in plan order is the heaviest: so an order by plan and an order
  * by ads cannot be taken for each other. */
 enum { POD_3, NONE, POD_1, POD_2 };
@@ -29,7 +31,7 @@ static void setup(void)
     actions.actions[POD_2] = (struct action){SPAN("pod_2"), 2, 1000, 60000};
     action_table_finish(&actions);
     policy_seeds_init(&seeds, &actions, SPAN("salt"), SPAN("variant"));
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     attribute_schema_init(&schema);
 }
 
@@ -37,7 +39,8 @@ static const struct rule *rule_of(const char *text)
 {
     const struct rule *rule = NULL;
     struct err e;
-    if (rule_compile(&arena, &schema, span_of(text), &rule, &e)) fail_msg("%s: %s", text, e.text);
+    if (rule_compile(&arena, &scratch, &schema, span_of(text), &rule, &e))
+        fail_msg("%s: %s", text, e.text);
     return rule;
 }
 

@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "session.h"
 
+static struct arena scratch; /* of rule_compile */
+
 #define OUTSIDE " not part of Interlude's conditions"
 #define NOT_YET " is not supported yet"
 
@@ -226,10 +228,10 @@ static void test_bad_conditions(void **state)
     session_schema(&schema);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct arena arena;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct rule *const untouched = (const struct rule *)&arena, *rule = untouched;
         struct err e = {0};
-        if (!rule_compile(&arena, &schema, span_of(bad[i].condition), &rule, &e))
+        if (!rule_compile(&arena, &scratch, &schema, span_of(bad[i].condition), &rule, &e))
             fail_msg("%s: compiled", bad[i].condition);
         if (e.code != ERR_RULE || e.offset != bad[i].offset || strcmp(e.text, bad[i].text))
             fail_msg("%s: got %zu: %s\nexpected %zu: %s", bad[i].condition, e.offset, e.text,
@@ -303,10 +305,10 @@ static void test_reads_and_needs(void **state)
     session_schema(&schema);
     for (size_t i = 0; i < sizeof reading / sizeof *reading; i++) {
         struct arena arena;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct rule *rule;
         struct err e = {0};
-        if (rule_compile(&arena, &schema, span_of(reading[i].condition), &rule, &e))
+        if (rule_compile(&arena, &scratch, &schema, span_of(reading[i].condition), &rule, &e))
             fail_msg("%s: %s", reading[i].condition, e.text);
         uint64_t reads = session_slots(&schema, reading[i].reads);
         uint64_t needs = session_slots(&schema, reading[i].needs);
@@ -363,9 +365,9 @@ static enum err_code run(const char *text, enum rule_result *result, struct err 
     struct attributes values;
     session_values(&schema, "vip=true level=7", &values);
     struct arena arena;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     const struct rule *rule;
-    enum err_code code = rule_compile(&arena, &schema, span_of(text), &rule, e);
+    enum err_code code = rule_compile(&arena, &scratch, &schema, span_of(text), &rule, e);
     if (code == ERR_OK) *result = rule_eval(rule, &values);
     arena_done(&arena);
     return code;
@@ -444,10 +446,11 @@ static void test_a_nul_is_no_end(void **state)
     struct attribute_schema schema;
     session_schema(&schema);
     struct arena arena;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     const struct rule *rule;
     struct err e;
-    assert_int_equal(rule_compile(&arena, &schema, (struct span){"vip\0", 4}, &rule, &e), ERR_RULE);
+    assert_int_equal(rule_compile(&arena, &scratch, &schema, (struct span){"vip\0", 4}, &rule, &e),
+                     ERR_RULE);
     assert_int_equal(e.offset, 3);
     assert_string_equal(e.text, "the byte 0x00 has no meaning outside a string");
     arena_done(&arena);
@@ -464,10 +467,10 @@ static void test_declared_session(void **state)
     struct attributes values;
     session_values(&schema, "session=true vip=true", &values);
     struct arena arena;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     const struct rule *rule;
     struct span text = SPAN("session && session.session && session.vip");
-    assert_int_equal(rule_compile(&arena, &schema, text, &rule, NULL), ERR_OK);
+    assert_int_equal(rule_compile(&arena, &scratch, &schema, text, &rule, NULL), ERR_OK);
     assert_int_equal(rule_eval(rule, &values), RULE_TRUE);
     arena_done(&arena);
 }

@@ -7,6 +7,8 @@
 
 #include "session.h"
 
+static struct arena scratch; /* of rule_compile */
+
 #define F RULE_FALSE
 #define T RULE_TRUE
 #define E RULE_ERROR
@@ -288,13 +290,13 @@ static void test_cases(void **state)
     session_schema(&schema);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         struct attributes values;
         session_values(&schema, cases[i].session, &values);
         const struct rule *rule;
         struct err e = {0};
         struct span text = span_of(cases[i].condition);
-        if (rule_compile(&arena, &schema, text, &rule, &e))
+        if (rule_compile(&arena, &scratch, &schema, text, &rule, &e))
             fail_msg("%s: %zu: %s", cases[i].condition, e.offset, e.text);
         assert_true(span_equal(rule_text(rule), text));
         enum rule_result got = rule_eval(rule, &values);
@@ -310,14 +312,14 @@ static void test_text_and_schema_may_go(void **state)
 {
     (void)state;
     struct arena arena;
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     struct attribute_schema schema;
     session_schema(&schema);
     struct attributes values;
     session_values(&schema, "tier=free genre=jazz", &values);
     char text[] = "tier == 'free' && genre in ['pop', 'jazz'] && genre > tier";
     const struct rule *rule;
-    assert_int_equal(rule_compile(&arena, &schema, span_of(text), &rule, NULL), ERR_OK);
+    assert_int_equal(rule_compile(&arena, &scratch, &schema, span_of(text), &rule, NULL), ERR_OK);
     memset(text, '#', sizeof text);
     memset(&schema, 0xff, sizeof schema);
     assert_int_equal(rule_eval(rule, &values), RULE_TRUE);

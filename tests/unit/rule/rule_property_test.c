@@ -11,6 +11,8 @@
 #include "base/hash.h"
 #include "session.h"
 
+static struct arena scratch; /* of rule_compile */
+
 enum { SESSIONS = 6, CONDITIONS = 30000, NESTING = 3 };
 
 /* A value in one session: an error, or a value of the type that the generator asked for. */
@@ -362,10 +364,11 @@ static void test_random_conditions(void **state)
         struct values expected = write_or(&g, (int)below(&g, NESTING + 1));
 
         struct arena arena;
-        arena_init(&arena);
+        arena_init(&arena, NULL);
         const struct rule *rule;
         struct err e;
-        if (g.text.full || rule_compile(&arena, &g.schema, buf_text(&g.text), &rule, &e)) {
+        if (g.text.full ||
+            rule_compile(&arena, &scratch, &g.schema, buf_text(&g.text), &rule, &e)) {
             if (!g.text.full && !strstr(e.text, "steps"))
                 fail_msg("%.*s: %zu: %s", (int)g.text.len, memory, e.offset, e.text);
             arena_done(&arena);

@@ -27,7 +27,7 @@ static int setup(void **state)
     (void)state;
     f = calloc(1, sizeof *f);
     if (!f) return -1;
-    const struct plan_log log = {.sink = LOG_FILE, .file = SPAN("/dev/null")};
+    const struct settings_log log = {.sink = LOG_FILE, .file = SPAN("/dev/null")};
     struct err e;
     if (signals_open(&(struct signals_config){.writers = 1, .log = &log}, &f->signals, &e))
         return -1;

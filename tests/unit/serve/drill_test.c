@@ -18,7 +18,7 @@ static struct signals *signals;
 static int setup(void **state)
 {
     (void)state;
-    const struct plan_log log = {
+    const struct settings_log log = {
         .sink = LOG_FILE, .file = SPAN("/dev/null"), .budget = {__builtin_inf(), 1}};
     struct err e;
     drill = calloc(1, sizeof *drill);
@@ -54,9 +54,8 @@ static int teardown(void **state)
 
 static struct plan *plan_of(const char *text)
 {
-    struct plan_options options = signals_plan_options();
     struct plan_errors errors = {0};
-    struct plan *plan = plan_load(span_of(text), &options, &errors);
+    struct plan *plan = plan_load(span_of(text), NULL, &errors);
     if (!plan) fail_msg("%u: %s", errors.errors[0].line, errors.errors[0].text);
     return plan;
 }

@@ -22,7 +22,7 @@ static int group_setup(void **state)
     struct plan_errors *errors = calloc(1, sizeof *errors);
     context = calloc(1, sizeof *context);
     if (!errors || !context) return -1;
-    context->plan = plan_load(plan_demo_text(), &(struct plan_options){0}, errors);
+    context->plan = plan_load(plan_demo_text(), NULL, errors);
     free(errors);
     request_id_init(&context->ids);
     context->wall_us = 1000000;

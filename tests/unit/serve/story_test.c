@@ -54,8 +54,7 @@ static struct plan *plan_of(const char *yaml)
 {
     struct plan_errors *errors = calloc(1, sizeof *errors);
     assert_non_null(errors);
-    const struct plan_options options = signals_plan_options();
-    struct plan *plan = plan_load(span_of(yaml), &options, errors);
+    struct plan *plan = plan_load(span_of(yaml), NULL, errors);
     if (!plan) fail_msg("%u: %s", errors->errors[0].line, errors->errors[0].text);
     free(errors);
     return plan;
@@ -131,6 +130,7 @@ static void the_guard_asks_nobody(void **state)
 struct fixture {
     char directory[32], log[64], plan_file[64];
     struct plan *plan;
+    struct settings_log log_settings;
     struct signals *signals;
     struct plan_served served;
     struct plan_live live;
@@ -161,14 +161,18 @@ static int setup(void **state)
     snprintf(f->plan_file, sizeof f->plan_file, "%s/plan.yaml", f->directory);
     text_write(f->plan_file, PLAN);
     f->plan = plan_of(PLAN);
-    f->plan->log.sink = LOG_FILE;
-    f->plan->log.file = span_of(f->log);
+    f->log_settings = (struct settings_log){.level = LOG_INFO,
+                                            .sink = LOG_FILE,
+                                            .file = span_of(f->log),
+                                            .budget = {__builtin_inf(), 100}};
     struct err e;
     if (signals_open(
-            &(struct signals_config){.writers = 1, .log = &f->plan->log, .all_posteriors = true},
+            &(struct signals_config){.writers = 1, .log = &f->log_settings, .all_posteriors = true},
             &f->signals, &e))
         return -1;
-    f->served = (struct plan_served){f->plan, signals_adopt(f->signals, f->plan), 1};
+    f->served = (struct plan_served){f->plan, signals_cells(f->signals, f->plan), 1};
+    if (!f->served.cells) return -1;
+    signals_adopt(f->signals, f->plan, &f->log_settings);
     plan_live_init(&f->live, &f->served, 1);
     worker_init(&f->worker, &f->live, 0, signals_writer(f->signals, 0));
     return 0;
@@ -197,7 +201,7 @@ static int teardown(void **state)
 static void story(struct story_config config)
 {
     struct err e;
-    config.log = &f->plan->log;
+    config.log = &f->log_settings;
     assert_int_equal(story_open(&config, &e), ERR_OK);
 }
 
@@ -233,7 +237,8 @@ static int log_count(const char *what)
 /* The sum of the samples of a metric's name. */
 static double metric(const char *name)
 {
-    struct buf b = {0};
+    struct buf b = buf_of(malloc(SIGNALS_METRICS_BYTES_MAX + 1), SIGNALS_METRICS_BYTES_MAX + 1);
+    assert_non_null(b.data);
     signals_render_metrics(f->signals, METRICS_PROMETHEUS, &b);
     buf_char(&b, '\0');
     double sum = 0;
@@ -339,7 +344,7 @@ static void a_sink_that_takes_little(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     fcntl(pair[1], F_SETFL, O_NONBLOCK);
-    f->plan->log.sink = LOG_STDOUT;
+    f->log_settings.sink = LOG_STDOUT;
     story((struct story_config){.guard_unconditional = true, .log_synchronous = true});
     pthread_t reader;
     pthread_create(&reader, NULL, slow_reader, &pair[0]);
@@ -374,7 +379,7 @@ static void a_sink_that_fails(void **state)
         else
             assert_int_equal(pipe(ends), 0);
         if (!full) close(ends[0]);
-        f->plan->log.sink = LOG_STDOUT;
+        f->log_settings.sink = LOG_STDOUT;
         story((struct story_config){.guard_unconditional = true, .log_synchronous = true});
         fflush(stdout);
         dup2(ends[1], STDOUT_FILENO);
@@ -389,7 +394,7 @@ static void a_sink_that_fails(void **state)
 static void a_log_that_cannot_be_opened(void **state)
 {
     (void)state;
-    const struct plan_log log = {.sink = LOG_FILE, .file = SPAN("/nowhere/log")};
+    const struct settings_log log = {.sink = LOG_FILE, .file = SPAN("/nowhere/log")};
     struct err e;
     struct story_config config = {.log_synchronous = true, .log = &log};
     assert_int_equal(story_open(&config, &e), ERR_SYSTEM);

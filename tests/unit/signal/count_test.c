@@ -13,8 +13,7 @@ static int fresh(void **state)
     bench_open(&bench, 1, 0);
     writer = signals_writer(bench.signals, 0);
     plan = plan_of("v1");
-    plan->log = bench.log;
-    cells = signals_adopt(bench.signals, plan);
+    cells = adopt(bench.signals, plan, &bench.log);
     return 0;
 }
 
@@ -30,7 +29,7 @@ static int done(void **state)
 /* The text after `sample` and a space, or -1. */
 static double scraped(const char *sample)
 {
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_metrics(bench.signals, METRICS_PROMETHEUS, &out);
     char *text = malloc(out.len + 2);
     text[0] = '\n';
@@ -185,7 +184,7 @@ static void the_sums_are_the_decisions(void **state)
     }
     static const char *const sums[] = {"interlude_decisions_total{", "interlude_posteriors_total{",
                                        "interlude_assignments_total{", "interlude_state_total{"};
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_metrics(bench.signals, METRICS_PROMETHEUS, &out);
     char *text = strndup(out.data, out.len);
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
@@ -291,7 +290,7 @@ static void unknown_names_that_were_cut_are_told(void **state)
 /* Every line that is neither of the signals nor of the log, nor about the process itself. */
 static char *decision_metrics(void)
 {
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_metrics(bench.signals, METRICS_PROMETHEUS, &out);
     buf_char(&out, '\0');
     char *kept = calloc(1, out.len);

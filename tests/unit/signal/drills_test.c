@@ -17,8 +17,7 @@ static void begin(void)
 {
     bench_open(&bench, 2, 0);
     plan = plan_of("t-1");
-    plan->log.budget = bench.log.budget;
-    cells = signals_adopt(bench.signals, plan);
+    cells = adopt(bench.signals, plan, &bench.log);
     writer = signals_writer(bench.signals, 0);
 }
 
@@ -81,7 +80,7 @@ static void a_graver_one_outranks(void **state)
 /* One token, and none for a day: who takes it is written, whoever that is. */
 static void over_the_budget(bool drill_first)
 {
-    bench.log.budget = (struct plan_log_budget){1e-5, 1};
+    bench.log.budget = (struct log_budget){1e-5, 1};
     begin();
     if (drill_first) drill(writer, plan, UNKNOWN);
     for (int i = 0; i < 5; i++) tell(writer, cells, plan, UNKNOWN);
@@ -143,7 +142,7 @@ static void the_list_tells_them(void **state)
     begin();
     drill(writer, plan, GRAVER);
     drills_hold(SITE_POSTERIORS_UNKNOWN_ACTION, 1, 1, 0, 0, 0);
-    struct buf text = {0};
+    struct buf text = room();
     signals_render_list(bench.signals, &text);
     buf_char(&text, '\0');
     assert_int_equal(count_of(text.data, "\"drills\":{"), SITE_COUNT);

@@ -10,7 +10,7 @@ static char *text;
 
 static void scrape(enum metrics_format format)
 {
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_metrics(bench.signals, format, &out);
     free(text);
     text = strndup(out.data, out.len);
@@ -24,7 +24,8 @@ static int fresh(void **state)
     bench_prepare(&bench);
     bench_open(&bench, 3, 0);
     plan = plan_of("v1");
-    cells = signals_adopt(bench.signals, plan);
+    cells = adopt(bench.signals, plan, &bench.log);
+    signals_plan_file_set(bench.signals, plan->fingerprint);
     tell(signals_writer(bench.signals, 1), cells, plan,
          "{\"variant\":\"learned\",\"session\":{\"elapsed_s\":-1}}");
     signal_duration(signals_writer(bench.signals, 2), cells, 1, 123456);
@@ -162,7 +163,7 @@ static void an_info_is_that_of_the_plan_adopted_last(void **state)
 {
     (void)state;
     struct plan *next = plan_of("next");
-    struct signal_cells *next_cells = signals_adopt(bench.signals, next);
+    struct signal_cells *next_cells = adopt(bench.signals, next, &bench.log);
     scrape(METRICS_PROMETHEUS);
     char line[128];
     snprintf(line, sizeof line, "\ninterlude_plan_info{version=\"next\",fingerprint=\"%s\"} 1\n",
@@ -183,12 +184,12 @@ static void too_many_series_overflow(void **state)
         .writers = 1, .log = &bench.log, .cells_max = CELL_FIXED_COUNT + 1};
     struct err e;
     assert_int_equal(signals_open(&config, &small, &e), ERR_OK);
-    struct signal_cells *few = signals_adopt(small, plan);
+    struct signal_cells *few = adopt(small, plan, &bench.log);
     for (int i = 0; i < 3; i++) {
         tell(signals_writer(small, 0), few, plan, "{\"variant\":\"learned\"}");
         tell(signals_writer(small, 0), few, plan, "{\"variant\":\"nobody\"}");
     }
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_metrics(small, METRICS_PROMETHEUS, &out);
     buf_char(&out, '\0');
     /* Each decision counts in four ways at least, and in some more for what it lacks; but its
@@ -234,7 +235,7 @@ static void what_is_legal_can_be_scraped(void **state)
                        0, (struct span){labels, sizeof labels});
     }
     for (int format = METRICS_PROMETHEUS; format <= METRICS_OPENMETRICS; format++) {
-        struct buf out = {0};
+        struct buf out = room();
         signals_render_metrics(own, (enum metrics_format)format, &out);
         assert_true(out.len > SIGNALS_METRICS_BYTES_MAX / 2); /* or nothing was tried */
         assert_true(out.len <= SIGNALS_METRICS_BYTES_MAX);
@@ -246,7 +247,7 @@ static void what_is_legal_can_be_scraped(void **state)
 static void the_list_is_json(void **state)
 {
     (void)state;
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_list(bench.signals, &out);
     json_error_t error;
     json_t *list = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &error);
@@ -301,16 +302,15 @@ static void no_plan_has_more_series_than_were_counted(void **state)
     char *yamls[] = {large_plan(2, 1), large_plan(12, 10), large_plan(20, 12),
                      strndup(plan_demo_text().data, plan_demo_text().len)};
     for (size_t i = 0; i < sizeof yamls / sizeof *yamls; i++) {
-        struct plan_options options = signals_plan_options();
         struct plan_errors errors = {0};
-        struct plan *some = plan_load(span_of(yamls[i]), &options, &errors);
+        struct plan *some = plan_load(span_of(yamls[i]), NULL, &errors);
         if (!some) fail_msg("%u: %s", errors.errors[0].line, errors.errors[0].text);
         struct signals *own;
         struct signals_config config = {.writers = 1, .log = &bench.log};
         struct err e;
         assert_int_equal(signals_open(&config, &own, &e), ERR_OK);
-        struct signal_cells *some_cells = signals_adopt(own, some);
-        struct buf out = {0};
+        struct signal_cells *some_cells = adopt(own, some, &bench.log);
+        struct buf out = room();
         signals_render_metrics(own, METRICS_PROMETHEUS, &out);
         buf_char(&out, '\0');
         double series = strtod(strstr(out.data, "\ninterlude_metric_series ") + 24, NULL);

@@ -258,7 +258,7 @@ static void the_same_file_opened_anew_still_ends_in_half_a_line(void **state)
     (void)state;
     char path[] = "/tmp/signals-test-XXXXXX";
     close(mkstemp(path));
-    struct plan_log log = {.sink = LOG_FILE, .file = span_of(path)};
+    struct settings_log log = {.sink = LOG_FILE, .file = span_of(path)};
     struct err e;
     assert_int_equal(sink_open(&box.sink, &log, &e), ERR_OK);
     for (int i = 0; i < 2; i++) {
@@ -288,7 +288,7 @@ static void half_a_line_in_a_fifo_is_remembered(void **state)
     for (int same = 0; same < 2; same++) {
         assert_int_equal(mkfifo(path, 0600), 0);
         int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        struct plan_log log = {.sink = LOG_FILE, .file = span_of(path)};
+        struct settings_log log = {.sink = LOG_FILE, .file = span_of(path)};
         struct err e;
         assert_int_equal(sink_open(&box.sink, &log, &e), ERR_OK);
         box.sink.mid_line = true; /* no pipe takes half a line, but another device does */

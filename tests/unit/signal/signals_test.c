@@ -34,8 +34,8 @@ static void fire(int writer, int n)
 
 static void budget(enum signal_site site, double rate, double burst)
 {
-    bench.log.sites[bench.log.site_count].name = signal_site_names()[site];
-    bench.log.sites[bench.log.site_count++].budget = (struct plan_log_budget){rate, burst};
+    bench.log.sites[site].own = true;
+    bench.log.sites[site].budget = (struct log_budget){rate, burst};
 }
 
 /* ---- the books ---- */
@@ -185,12 +185,12 @@ static void queue_wait(enum signal_site site)
 }
 
 /* As a plan that is loaded does it; in force from the scribe's next turn on. */
-static void level_set(enum plan_log_level level)
+static void level_set(enum log_level level)
 {
     struct plan *plan = plan_of("v1");
-    plan->log = bench.log;
-    plan->log.level = level;
-    struct signal_cells *cells = signals_adopt(bench.signals, plan);
+    struct settings_log log = bench.log;
+    log.level = level;
+    struct signal_cells *cells = adopt(bench.signals, plan, &log);
     signals_release(bench.signals, cells);
     plan_free(plan);
     uint64_t turned_ns = signals_scribe_turned_ns(bench.signals);
@@ -233,9 +233,9 @@ static void a_plan_brings_its_level_and_budgets(void **state)
     (void)state;
     bench_open(&bench, 1, 0);
     struct plan *plan = plan_of("v1");
-    plan->log = bench.log;
-    plan->log.level = LOG_ERROR;
-    struct signal_cells *cells = signals_adopt(bench.signals, plan);
+    struct settings_log log = bench.log;
+    log.level = LOG_ERROR;
+    struct signal_cells *cells = adopt(bench.signals, plan, &log);
     sleep_ms(150);
     fire(0, 2);
     site_holds(bench.signals, SITE_SERVER_STOPPED, 2, 0, 0, 2, 0, 0);
@@ -551,14 +551,13 @@ static void reloads_leave_nothing_behind(void **state)
     assert_int_equal(mkfifo(bench.path, 0600), 0);
     int fd = fifo_open();
     bench_open(&bench, 1, 0);
-    struct buf out = {0};
+    struct buf out = room();
     double series[2] = {0};
     for (int i = 0; i < 300; i++) {
         char version[32];
         snprintf(version, sizeof version, "version-%d", i);
         struct plan *plan = plan_of(version);
-        plan->log = bench.log;
-        struct signal_cells *cells = signals_adopt(bench.signals, plan);
+        struct signal_cells *cells = adopt(bench.signals, plan, &bench.log);
         for (int k = 0; k < 20; k++)
             tell(signals_writer(bench.signals, 0), cells, plan,
                  "{\"request_id\":\"r\",\"variant\":\"learned\"}");

@@ -45,9 +45,8 @@ static inline struct plan *plan_of(const char *version)
 {
     char yaml[4096];
     int len = snprintf(yaml, sizeof yaml, "%s%s%s", PLAN_HEAD, version, PLAN_BODY);
-    struct plan_options options = signals_plan_options();
     struct plan_errors errors = {0};
-    struct plan *plan = plan_load((struct span){yaml, (size_t)len}, &options, &errors);
+    struct plan *plan = plan_load((struct span){yaml, (size_t)len}, NULL, &errors);
     if (!plan) fail_msg("%u: %s", errors.errors[0].line, errors.errors[0].text);
     return plan;
 }
@@ -83,7 +82,7 @@ static inline void drill(struct signal_writer *writer, const struct plan *plan, 
 
 struct bench {
     char dir[64], path[96];
-    struct plan_log log;
+    struct settings_log log;
     struct signals *signals;
 };
 
@@ -92,10 +91,10 @@ static inline void bench_prepare(struct bench *b)
     snprintf(b->dir, sizeof b->dir, "/tmp/signals-test-XXXXXX");
     assert_non_null(mkdtemp(b->dir));
     snprintf(b->path, sizeof b->path, "%s/log", b->dir);
-    b->log = (struct plan_log){.level = LOG_INFO,
-                               .sink = LOG_FILE,
-                               .file = span_of(b->path),
-                               .budget = {__builtin_inf(), __builtin_inf()}};
+    b->log = (struct settings_log){.level = LOG_INFO,
+                                   .sink = LOG_FILE,
+                                   .file = span_of(b->path),
+                                   .budget = {__builtin_inf(), __builtin_inf()}};
     b->signals = NULL;
 }
 
@@ -108,6 +107,24 @@ static inline void bench_open(struct bench *b, int writers, int64_t report_inter
                                     .report_interval_ms = report_interval_ms};
     struct err e;
     assert_int_equal(signals_open(&config, &b->signals, &e), ERR_OK);
+}
+
+/* The cells of a plan that is served with this log. */
+static inline struct signal_cells *adopt(struct signals *signals, const struct plan *plan,
+                                         const struct settings_log *log)
+{
+    struct signal_cells *cells = signals_cells(signals, plan);
+    assert_non_null(cells);
+    signals_adopt(signals, plan, log);
+    return cells;
+}
+
+/* Room for whatever can be told; the caller frees its data. */
+static inline struct buf room(void)
+{
+    char *memory = malloc(SIGNALS_METRICS_BYTES_MAX + 1);
+    assert_non_null(memory);
+    return buf_of(memory, SIGNALS_METRICS_BYTES_MAX + 1);
 }
 
 static inline uint64_t in_ms(int64_t ms)

@@ -244,9 +244,7 @@ static void a_constant_signal_says_so(void **state)
     (void)state;
     struct bench bench;
     bench_prepare(&bench);
-    bench.log.site_count = 1;
-    bench.log.sites[0].name = SPAN("connections_max_reached");
-    bench.log.sites[0].budget = (struct plan_log_budget){0, 0};
+    bench.log.sites[SITE_CONNECTIONS_MAX_REACHED].own = true;
     struct signals_config config = {
         .writers = 1, .log = &bench.log, .window_ms = 150, .quiet_ms = 300};
     struct err e;
@@ -256,7 +254,7 @@ static void a_constant_signal_says_so(void **state)
             signal_connections_max_reached(signals_writer(bench.signals, 0), i);
         sleep_ms(5);
     }
-    struct buf out = {0};
+    struct buf out = room();
     signals_render_metrics(bench.signals, METRICS_PROMETHEUS, &out);
     buf_char(&out, '\0');
     assert_non_null(strstr(out.data, "\ninterlude_signal_state{signal=\"connections_max_reached\","
@@ -294,9 +292,7 @@ static void the_warning_is_budgeted(void **state)
     (void)state;
     struct bench bench;
     bench_prepare(&bench);
-    bench.log.site_count = 1;
-    bench.log.sites[0].name = SPAN("signal_constant");
-    bench.log.sites[0].budget = (struct plan_log_budget){0, 0};
+    bench.log.sites[SITE_SIGNAL_CONSTANT].own = true;
     struct signals_config config = {.writers = 1, .log = &bench.log, .window_ms = 100};
     struct err e;
     assert_int_equal(signals_open(&config, &bench.signals, &e), ERR_OK);

@@ -41,7 +41,7 @@ static bool take(void)
     return r != NULL;
 }
 
-/* Whatever the others did before, in a full ring every site can place eight records more. */
+/* Whatever the others did before, in a full ring every site can place its reserve. */
 static void a_noisy_site_leaves_room_for_the_rare(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void a_noisy_site_leaves_room_for_the_rare(void **state)
             for (int site = 0; site < SITE_SCRIBE_FIRST; site++) {
                 if (site == noisy) continue;
                 for (int i = 0; i < 12; i++) fire((enum signal_site)site, true);
-                assert_int_equal(placed((enum signal_site)site), 8);
+                assert_int_equal(placed((enum signal_site)site), SITE_RESERVE_RECORDS);
             }
         }
 }
@@ -69,8 +69,8 @@ static void the_reserve_is_given_back(void **state)
             fire(SITE_POSTERIORS_ABSENT, random >> 31);
         }
         int before = placed(SITE_UNKNOWN_VARIANT);
-        for (int i = 0; i < 8; i++) fire(SITE_UNKNOWN_VARIANT, true);
-        assert_int_equal(placed(SITE_UNKNOWN_VARIANT) - before, 8);
+        for (int i = 0; i < SITE_RESERVE_RECORDS; i++) fire(SITE_UNKNOWN_VARIANT, true);
+        assert_int_equal(placed(SITE_UNKNOWN_VARIANT) - before, SITE_RESERVE_RECORDS);
         if (random >> 30 == 0)
             while (take()) {
             }

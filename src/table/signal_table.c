@@ -1,4 +1,7 @@
-#include "signal/table.h"
+#include "table/signal_table.h"
+
+const char *const log_level_names[LOG_LEVEL_COUNT + 1] = {
+    [LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARNING] = "warning", [LOG_ERROR] = "error"};
 
 const struct signal_site_row signal_sites[SITE_COUNT] = {
 #define NAME(field) " " #field
@@ -51,15 +54,6 @@ const char *signal_state_name(enum signal_state state)
     static const char *const names[] = {SIGNAL_STATES(NAME)};
 #undef NAME
     return names[state];
-}
-
-const char *signal_level_name(enum plan_log_level level)
-{
-    static const char *const names[] = {[LOG_DEBUG] = "debug",
-                                        [LOG_INFO] = "info",
-                                        [LOG_WARNING] = "warning",
-                                        [LOG_ERROR] = "error"};
-    return names[level];
 }
 
 const char *signal_expected_name(enum signal_expected expected)

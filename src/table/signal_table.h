@@ -1,12 +1,17 @@
-/* table: every log site and every metric, declared once.
+/* signal_table: every log site and every metric, declared once.
  *
  * From these lists come the enums, the functions that tell a site (emit.h), the zeros that are
  * exported before anything fires, docs/signals.md and GET /v1/signals. A signal that is not here
  * cannot be fired, nor with other fields than it has here. Constant; any thread. */
-#ifndef INTERLUDE_SIGNAL_TABLE_H
-#define INTERLUDE_SIGNAL_TABLE_H
+#ifndef INTERLUDE_TABLE_SIGNAL_TABLE_H
+#define INTERLUDE_TABLE_SIGNAL_TABLE_H
 
-#include "decide/plan.h"
+#include "base/span.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_LEVEL_COUNT };
+
+/* As `log: {level: ...}` and log lines write them; ends in NULL. */
+extern const char *const log_level_names[LOG_LEVEL_COUNT + 1];
 
 /* How often a signal is expected to fire, of the times it could have. `always`: at each, since an
  * opportunity is itself a rare event that is to be told; that it is constant is then no fault, and
@@ -46,6 +51,12 @@ enum signal_field_kind {
     X(absent_attributes, LIST)  \
     X(requested_variant, TEXT)  \
     X(fingerprint, TEXT)        \
+    X(fingerprint_before, TEXT) \
+    X(trigger, TEXT)            \
+    X(peer, TEXT)               \
+    X(file, TEXT)               \
+    X(weaker, LIST)             \
+    X(units_moved_ppm, NUMBER)  \
     X(program, TEXT)            \
     X(commit, TEXT)             \
     X(pid, NUMBER)              \
@@ -90,8 +101,13 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
 #define FIELDS_SERVER_READY(F) F(version) F(listen) F(admin) F(workers)
 #define FIELDS_SERVER_DRAINING(F) F(drain_ms) F(reason)
 #define FIELDS_SERVER_STOPPED(F) F(reason)
-#define FIELDS_PLAN_RELOADED(F) F(version) F(fingerprint) F(message)
-#define FIELDS_PLAN_REFUSED(F) F(version) F(code) F(line) F(column) F(message) F(errors)
+#define FIELDS_PLAN_RELOADED(F) \
+    F(version)                  \
+    F(fingerprint)              \
+    F(fingerprint_before) F(trigger) F(peer) F(file) F(weaker) F(units_moved_ppm) F(message)
+#define FIELDS_PLAN_REFUSED(F) \
+    F(version) F(trigger) F(peer) F(file) F(weaker) F(code) F(line) F(column) F(message) F(errors)
+#define FIELDS_VERSION_REUSED(F) F(version) F(fingerprint)
 #define FIELDS_ACCEPT_PAUSED(F) F(reason) F(connections)
 #define FIELDS_DESCRIPTORS_SHORT(F) F(connections) F(connections_max) F(descriptors)
 #define FIELDS_CONNECTIONS_MAX_REACHED(F) F(connections)
@@ -141,6 +157,9 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     X(PLAN_REFUSED, plan_refused, WARNING, RARE, PLAN, FIELDS_PLAN_REFUSED,                        \
       "A reload was refused; the plan served before is served on, and its version is told",        \
       "a reload that was asked for")                                                               \
+    X(VERSION_REUSED, version_reused, WARNING, RARE, PLAN, FIELDS_VERSION_REUSED,                  \
+      "A plan is served under a version that other contents had before; go by the fingerprint",    \
+      "a reload that was taken")                                                                   \
     X(ACCEPT_PAUSED, accept_paused, WARNING, NEVER, PLAN, FIELDS_ACCEPT_PAUSED,                    \
       "Connections wait to be accepted: as many are open as descriptors or memory allow",          \
       "a connection that was accepted, refused or put off")                                        \
@@ -275,6 +294,9 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
       NEVER)                                                                                      \
     X(PLAN_INFO, "interlude_plan", INFO, "version fingerprint", "The plan that is served",        \
       "a plan is loaded", RARE)                                                                   \
+    X(PLAN_FILE_INFO, "interlude_plan_file", INFO, "fingerprint",                                 \
+      "What a reload of the plan's file would serve; invalid: it would be refused",               \
+      "a look at the file, every 10 s", RARE)                                                     \
     X(PROCESS_CPU, "process_cpu_seconds", COUNTER, "",                                            \
       "Total user and system CPU time spent in seconds", "a scrape", PER_REQUEST)                 \
     X(PROCESS_OPEN_FDS, "process_open_fds", GAUGE, "", "Number of open file descriptors",         \
@@ -296,7 +318,7 @@ enum { METRIC_LABELS_MAX = 4 };
 
 struct signal_site_row {
     const char *name;
-    enum plan_log_level level;
+    enum log_level level;
     enum signal_expected expected;
     enum signal_budget budget;
     const char *fields; /* names, a space between them */
@@ -353,11 +375,11 @@ enum signal_loss { SIGNAL_LOSSES(SIGNAL_LOSS_ENUM) LOSS_COUNT };
 const char *signal_outcome_name(enum signal_outcome outcome);
 const char *signal_loss_name(enum signal_loss loss);
 const char *signal_state_name(enum signal_state state);
-const char *signal_level_name(enum plan_log_level level);
 const char *signal_expected_name(enum signal_expected expected);
 const char *signal_budget_name(enum signal_budget budget);
 
-/* The sites' names, which a plan's `log: {sites: ...}` may use: SITE_COUNT of them. */
+/* The sites' names: SITE_COUNT of them. The first SITE_SCRIBE_FIRST are those that a plan's
+ * `log: {sites: ...}` may give a budget. */
 const struct span *signal_site_names(void);
 
 #endif

@@ -1,0 +1,316 @@
+#include "plan/plan_compare.h"
+
+#include "base/buf.h"
+#include "decide/decide.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- telling ---- */
+
+static void weaker(struct plan_weaker *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void weaker(struct plan_weaker *out, const char *format, ...)
+{
+    if (out->count == PLAN_WEAKER_MAX) {
+        out->more++;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(out->texts[out->count++], PLAN_WEAKER_TEXT_BYTES, format, args);
+    va_end(args);
+}
+
+/* Names in a plan are followed by a NUL. */
+static void gone(struct plan_weaker *out, const char *where, struct span name)
+{
+    weaker(out, "%s.%s is gone", where, name.data);
+}
+
+static bool same_rule(const struct rule *a, const struct rule *b)
+{
+    if (!a || !b) return a == b;
+    return span_equal(rule_text(a), rule_text(b));
+}
+
+/* ---- what is declared ---- */
+
+static void compare_actions(const struct plan *before, const struct plan *after,
+                            struct plan_weaker *out)
+{
+    for (int i = 0; i < before->actions.count; i++) {
+        const struct action *old = &before->actions.actions[i];
+        int found = action_find(&after->actions, old->name);
+        if (found < 0) {
+            gone(out, "actions", old->name);
+            continue;
+        }
+        const struct action *new = &after->actions.actions[found];
+        if (old->max_duration_ms && new->max_duration_ms < old->max_duration_ms)
+            weaker(out, "actions.%s: its max_duration is %s, so caps count less of it",
+                   old->name.data, new->max_duration_ms ? "shorter" : "gone");
+        if (new->ads < old->ads)
+            weaker(out, "actions.%s: it counts as %d ads, not %d", old->name.data, new->ads,
+                   old->ads);
+    }
+}
+
+static void compare_labels(const struct plan *before, const struct plan *after,
+                           struct plan_weaker *out)
+{
+    for (int i = 0; i < before->segment_count; i++)
+        if (plan_segment_find(after, before->segments[i]) < 0)
+            gone(out, "segments", before->segments[i]);
+    for (uint32_t i = 0; i < before->schema.count; i++) {
+        const struct attribute *old = &before->schema.attributes[i];
+        if (old->source == ATTRIBUTE_DECLARED && plan_attribute_find(after, old->name) < 0)
+            gone(out, "attributes", old->name);
+    }
+    if (before->timezone_offset_s && !after->timezone_offset_s)
+        weaker(out, "timezone_offset is gone");
+}
+
+/* ---- policies ---- */
+
+static const struct policy *policy_find(const struct plan *plan, struct span name)
+{
+    for (int i = 0; i < plan->policy_count; i++)
+        if (span_equal(plan->policies[i].name, name)) return &plan->policies[i];
+    return NULL;
+}
+
+static bool same_policy_rule(const struct plan *a, const struct policy_rule *x,
+                             const struct plan *b, const struct policy_rule *y)
+{
+    return same_rule(x->when, y->when) && x->cooldown_ms == y->cooldown_ms &&
+           span_equal(a->actions.actions[x->action].name, b->actions.actions[y->action].name);
+}
+
+/* Rules that were added or changed are somebody's work; the rules before without their last ones
+ * may be half a file's. */
+static bool rules_lack_their_end(const struct plan *before, const struct policy *old,
+                                 const struct plan *after, const struct policy *new)
+{
+    if (new->kind != POLICY_FIXED || old->kind != POLICY_FIXED) return false;
+    if (new->rule_count >= old->rule_count) return false;
+    for (int i = 0; i < new->rule_count - 1; i++)
+        if (!same_policy_rule(before, &old->rules[i], after, &new->rules[i])) return false;
+    return true;
+}
+
+/* The last rule that is left may itself have lost its cooldown. */
+static bool a_rule_lost_its_cooldown(const struct policy *old, const struct policy *new)
+{
+    int last = (new->rule_count < old->rule_count ? new->rule_count : old->rule_count) - 1;
+    return last >= 0 && new->kind == old->kind && old->rules[last].cooldown_ms >= 0 &&
+           new->rules[last].cooldown_ms < 0 &&
+           same_rule(old->rules[last].when, new->rules[last].when);
+}
+
+static bool same_values(const struct policy *old, const struct policy *new)
+{
+    for (int i = 0; i < ACTIONS_MAX; i++)
+        if (old->offset[i] != new->offset[i] || old->weight[i] != new->weight[i]) return false;
+    return true;
+}
+
+/* A key that said something else than its default, and is at its default now: as far as a plan
+ * knows, it is gone. */
+static void compare_learned(const struct policy *old, const struct policy *new,
+                            struct plan_weaker *out)
+{
+    const struct {
+        const char *key;
+        bool was, is;
+    } keys[] = {
+        {"on_partial", old->on_partial != ON_PARTIAL_EXCLUDE,
+         new->on_partial != ON_PARTIAL_EXCLUDE},
+        {"on_empty", old->on_empty != ON_EMPTY_FALLBACK, new->on_empty != ON_EMPTY_FALLBACK},
+        {"on_stale", old->on_stale != ON_STALE_USE, new->on_stale != ON_STALE_USE},
+        {"max_posterior_age", old->max_posterior_age_us > 0, new->max_posterior_age_us > 0},
+        {"prior", old->has_prior, new->has_prior},
+        {"floor", old->floor > 0, new->floor > 0},
+        {"floor_toward", old->floor_toward != FLOOR_UNIFORM, new->floor_toward != FLOOR_UNIFORM},
+        {"value", !old->values_equal, !new->values_equal},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].was && !keys[i].is)
+            weaker(out, "policies.%s.%s is gone", old->name.data, keys[i].key);
+    if (!old->values_equal && !new->values_equal && !same_values(old, new))
+        weaker(out, "policies.%s.value changed", old->name.data);
+}
+
+static void compare_policies(const struct plan *before, const struct plan *after,
+                             struct plan_weaker *out)
+{
+    for (int i = 0; i < before->policy_count; i++) {
+        const struct policy *old = &before->policies[i], *new = policy_find(after, old->name);
+        if (!new) {
+            gone(out, "policies", old->name);
+            continue;
+        }
+        if (rules_lack_their_end(before, old, after, new))
+            weaker(out, "policies.%s.rules: %d of %d rules are gone", old->name.data,
+                   old->rule_count - new->rule_count, old->rule_count);
+        if (old->kind == POLICY_FIXED && a_rule_lost_its_cooldown(old, new))
+            weaker(out, "policies.%s.rules: a rule's cooldown is gone", old->name.data);
+        if (action_count(new->actions) > action_count(old->actions) &&
+            action_count(new->actions) == after->actions.count)
+            weaker(out, "policies.%s.actions is gone: it uses all of them", old->name.data);
+        if (policy_reads_posteriors(old) && policy_reads_posteriors(new))
+            compare_learned(old, new, out);
+    }
+}
+
+/* ---- variants and experiments ---- */
+
+static const struct plan_experiment *experiment_find(const struct plan *plan, struct span name)
+{
+    for (int i = 0; i < plan->experiment_count; i++)
+        if (span_equal(plan->experiments[i].name, name)) return &plan->experiments[i];
+    return NULL;
+}
+
+static bool split_has(const struct plan *plan, const struct plan_experiment *experiment,
+                      struct span variant)
+{
+    for (int i = 0; i < experiment->split_count; i++)
+        if (span_equal(plan->variants[experiment->split[i].variant].name, variant)) return true;
+    return false;
+}
+
+static void compare_experiments(const struct plan *before, const struct plan *after,
+                                struct plan_weaker *out)
+{
+    for (int i = 0; i < before->experiment_count; i++) {
+        const struct plan_experiment *old = &before->experiments[i];
+        const struct plan_experiment *new = experiment_find(after, old->name);
+        if (!new) {
+            gone(out, "experiments", old->name);
+            continue;
+        }
+        if (old->slice_ppm < PPM && new->slice_ppm == PPM)
+            weaker(out, "experiments.%s.slice is gone: it takes everybody", old->name.data);
+        for (int s = 0; s < old->split_count; s++) {
+            struct span variant = before->variants[old->split[s].variant].name;
+            if (!split_has(after, new, variant))
+                weaker(out, "experiments.%s.split.%s is gone", old->name.data, variant.data);
+        }
+    }
+}
+
+static void compare_variants(const struct plan *before, const struct plan *after,
+                             struct plan_weaker *out)
+{
+    for (int i = 0; i < before->variant_count; i++)
+        if (plan_variant_find(after, before->variants[i].name) < 0)
+            gone(out, "variants", before->variants[i].name);
+}
+
+/* ---- guardrails ---- */
+
+static void compare_condition(const char *name, const struct rule *old, const struct rule *new,
+                              struct plan_weaker *out)
+{
+    if (!old || same_rule(old, new)) return;
+    if (!new)
+        weaker(out, "guardrails.%s is gone", name);
+    else
+        weaker(out, "guardrails.%s: its condition changed, and may hold less often", name);
+}
+
+static void compare_time(const char *name, int64_t old_ms, int64_t new_ms, struct plan_weaker *out)
+{
+    if (old_ms < 0 || new_ms >= old_ms) return;
+    if (new_ms < 0)
+        weaker(out, "guardrails.%s is gone", name);
+    else
+        weaker(out, "guardrails.%s: %lld ms became %lld ms", name, (long long)old_ms,
+               (long long)new_ms);
+}
+
+static void compare_switch(const char *name, bool old, bool new, struct plan_weaker *out)
+{
+    if (old && !new) weaker(out, "guardrails.%s is gone", name);
+}
+
+/* Whether some item of the cap holds wherever `when` does, and lets through no more than `max`. */
+static bool cap_covers(const struct plan_cap *cap, const struct rule *when, int64_t max)
+{
+    for (int i = 0; i < cap->count; i++)
+        if (cap->items[i].max <= max &&
+            (!cap->items[i].when || same_rule(cap->items[i].when, when)))
+            return true;
+    return false;
+}
+
+static void compare_cap(const char *name, const struct plan_cap *old, const struct plan_cap *new,
+                        struct plan_weaker *out)
+{
+    if (old->count && !new->count) {
+        weaker(out, "guardrails.%s is gone", name);
+        return;
+    }
+    for (int i = 0; i < old->count; i++)
+        if (!cap_covers(new, old->items[i].when, old->items[i].max))
+            weaker(out, "guardrails.%s: the cap of %lld%s%s is gone or higher", name,
+                   (long long)old->items[i].max, old->items[i].when ? " when " : "",
+                   old->items[i].when ? rule_text(old->items[i].when).data : "");
+}
+
+static void compare_guardrails(const struct plan *before, const struct plan *after,
+                               struct plan_weaker *out)
+{
+    const struct plan_guardrails *old = &before->guardrails, *new = &after->guardrails;
+    compare_condition("ad_free", old->ad_free, new->ad_free, out);
+    compare_time("grace_period", old->grace_period_ms, new->grace_period_ms, out);
+    compare_time("min_gap", old->min_gap_ms, new->min_gap_ms, out);
+    compare_switch("cooldown", old->cooldown, new->cooldown, out);
+    compare_cap("ads_per_hour", &old->ads_per_hour, &new->ads_per_hour, out);
+    compare_cap("ad_seconds_per_hour", &old->ad_seconds_per_hour, &new->ad_seconds_per_hour, out);
+    compare_cap("ads_per_day", &old->ads_per_day, &new->ads_per_day, out);
+    compare_switch("content_remaining", old->content_remaining, new->content_remaining, out);
+    compare_switch("content_boundary", old->content_boundary, new->content_boundary, out);
+    for (int r = GUARDRAIL_FIRST; r <= GUARDRAIL_LAST; r++) {
+        bool was = old->permissive >> r & 1, is = new->permissive >> r & 1;
+        if (is && !was)
+            weaker(out, "guardrails.on_unknown: %s is permissive now", reason_name((enum reason)r));
+        if (was && !is)
+            weaker(out, "guardrails.on_unknown.%s is gone", reason_name((enum reason)r));
+    }
+}
+
+void plan_weaker_find(const struct plan *before, const struct plan *after, struct plan_weaker *out)
+{
+    out->count = out->more = 0;
+    compare_actions(before, after, out);
+    compare_labels(before, after, out);
+    compare_policies(before, after, out);
+    compare_variants(before, after, out);
+    compare_experiments(before, after, out);
+    compare_guardrails(before, after, out);
+}
+
+/* ---- who moves ---- */
+
+/* The variant that an experiment gives the unit, or the default one. */
+static struct span variant_of(const struct plan *plan, struct span unit)
+{
+    const struct request request = {.unit_id = unit, .variant = REQUEST_VARIANT_NONE};
+    struct decision decision = {0};
+    allocate(plan, &request, &decision);
+    return plan->variants[decision.variant].name;
+}
+
+uint32_t plan_units_moved_ppm(const struct plan *before, const struct plan *after)
+{
+    uint32_t moved = 0;
+    for (int i = 0; i < PLAN_UNITS_SAMPLED; i++) {
+        char text[24];
+        struct span unit = {text, (size_t)snprintf(text, sizeof text, "unit-%d", i)};
+        moved += !span_equal(variant_of(before, unit), variant_of(after, unit));
+    }
+    return (uint32_t)((uint64_t)moved * PPM / PLAN_UNITS_SAMPLED);
+}

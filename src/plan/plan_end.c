@@ -1,0 +1,52 @@
+/* Is it all of the file? A file that is still being written, or that was cut, is often a valid plan
+ * with less in it. YAML has a mark for the end of a document, and JSON ends with its brace. */
+#include "plan/plan_load.h"
+
+#include "plan/yaml_walk.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The last line that says something: not empty, and no comment. */
+static struct span last_line(struct span text)
+{
+    while (text.len) {
+        size_t start = text.len;
+        while (start > 0 && text.data[start - 1] != '\n') start--;
+        size_t end = text.len;
+        while (end > start && is_blank(text.data[end - 1])) end--;
+        if (end > start && text.data[start] != '#')
+            return (struct span){text.data + start, end - start};
+        text.len = start ? start - 1 : 0;
+    }
+    return text;
+}
+
+enum plan_end plan_end_of(struct span text)
+{
+    size_t first = 0, end = text.len;
+    while (first < end && is_blank(text.data[first])) first++;
+    while (end > first && is_blank(text.data[end - 1])) end--;
+    if (end > first && text.data[first] == '{' && text.data[end - 1] == '}') return PLAN_END_MARKED;
+    if (!text.len || text.data[text.len - 1] != '\n') return PLAN_END_CUT;
+    return span_is(last_line(text), "...") ? PLAN_END_MARKED : PLAN_END_OPEN;
+}
+
+struct plan *plan_load_file(struct span text, struct settings **settings,
+                            struct plan_errors *errors)
+{
+    /* What else is wrong with half a file need not be told. */
+    if (!text.len || text.len > PLAN_BYTES_MAX || plan_end_of(text) != PLAN_END_CUT)
+        return plan_load(text, settings, errors);
+    struct yaml_place at = yaml_walk_to_byte(text, text.len);
+    errors->count = 1;
+    errors->more = 0;
+    err_set(&errors->errors[0], ERR_PLAN_INVALID,
+            "the file ends in the middle of a line, so it may be half a file: end it with the line "
+            "`...`");
+    errors->errors[0].line = at.line;
+    errors->errors[0].column = at.column;
+    return NULL;
+}

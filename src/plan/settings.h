@@ -1,0 +1,51 @@
+/* settings: what a plan's file says that decides nothing: where to listen, limits, the log.
+ *
+ * A plan's file has two parts. What bears on a decision is the plan (decide/plan.h); what it is
+ * served with is this. They are loaded together, and apart from then on: whoever decides in a
+ * process of their own has no use for settings, and two servers on different ports serve one plan.
+ *
+ * Threads: immutable once loaded. Ownership: everything hangs in the settings' own arena. */
+#ifndef INTERLUDE_PLAN_SETTINGS_H
+#define INTERLUDE_PLAN_SETTINGS_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "table/signal_table.h"
+
+struct settings_server {
+    struct span listen, admin; /* HOST:PORT */
+    int workers;               /* 0: auto */
+    int connections_max;
+    int per_address_max; /* 0: no limit */
+    int64_t drain_ms, head_timeout_ms, body_timeout_ms, answer_timeout_ms, idle_timeout_ms;
+};
+
+enum log_sink { LOG_STDOUT, LOG_STDERR, LOG_FILE };
+
+struct log_budget {
+    double rate; /* lines a second; 0: none; infinity: unlimited */
+    double burst;
+};
+
+struct settings_log {
+    enum log_level level;
+    enum log_sink sink;
+    struct span file; /* NUL-terminated path, where sink is LOG_FILE */
+    struct log_budget budget;
+    struct {
+        bool own; /* this site has a budget of its own */
+        struct log_budget budget;
+    } sites[SITE_COUNT];
+};
+
+struct settings {
+    struct arena arena;
+    struct hash128 identity; /* a hash of all of them */
+    struct settings_server server;
+    struct settings_log log;
+};
+
+/* NULL is allowed. */
+void settings_free(struct settings *settings);
+
+#endif

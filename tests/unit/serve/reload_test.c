@@ -1,0 +1,235 @@
+/* A reload: what it takes, what it refuses, and what it leaves as it was. */
+#include "serve/reload.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HEAD                                                                                      \
+    "salt: s\nactions: [{name: none, ads: 0, cooldown: 1m}, {name: pod, ads: 1, cooldown: 2m}]\n" \
+    "policies: {rules: {kind: fixed, rules: [{action: none}]}}\n"                                 \
+    "variants: {control: {policy: rules}}\ndefault_variant: control\n"
+#define GUARDED HEAD "guardrails: {cooldown: true}\n"
+
+struct fixture {
+    char path[64];
+    struct signals *signals;
+    struct plan_live live;
+    struct reload reload;
+    struct reload_outcome outcome;
+};
+
+static struct fixture *f;
+
+static void sleep_ms(int ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+
+static void file_write(const char *text)
+{
+    char fresh[80];
+    snprintf(fresh, sizeof fresh, "%s.new", f->path);
+    FILE *file = fopen(fresh, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(rename(fresh, f->path), 0);
+}
+
+/* Serves the text as a file's. */
+static void serve(const char *text)
+{
+    struct plan_errors *errors = calloc(1, sizeof *errors);
+    assert_non_null(errors);
+    struct settings *settings;
+    struct plan *plan = plan_load_file(span_of(text), &settings, errors);
+    if (!plan) fail_msg("%u: %s", errors->errors[0].line, errors->errors[0].text);
+    free(errors);
+    file_write(text);
+    assert_true(reload_init(&f->reload, &f->live, f->signals, f->path, plan, settings, 1));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    f = aligned_alloc(64, (sizeof *f + 63) & ~(size_t)63);
+    if (!f) return -1;
+    memset(f, 0, sizeof *f);
+    snprintf(f->path, sizeof f->path, "/tmp/interlude-reload-%d", (int)getpid());
+    const struct settings_log log = {.sink = LOG_FILE, .file = SPAN("/dev/null")};
+    struct err e;
+    return signals_open(&(struct signals_config){.writers = 1, .log = &log}, &f->signals, &e);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    reload_done(&f->reload);
+    signals_close(f->signals, clock_mono_ns());
+    unlink(f->path);
+    free(f);
+    return 0;
+}
+
+static enum err_code run(void)
+{
+    reload_run(&f->reload, RELOAD_POST, "", signals_writer(f->signals, 0), &f->outcome);
+    return f->outcome.code;
+}
+
+static enum err_code reload(const char *text)
+{
+    file_write(text);
+    return run();
+}
+
+/* The label of a sample of the metric; "" if there is none. */
+static const char *fingerprint_in(const char *metric)
+{
+    static char label[64];
+    struct buf b = buf_of(malloc(SIGNALS_METRICS_BYTES_MAX + 1), SIGNALS_METRICS_BYTES_MAX + 1);
+    assert_non_null(b.data);
+    signals_render_metrics(f->signals, METRICS_PROMETHEUS, &b);
+    buf_char(&b, '\0');
+    char head[64];
+    snprintf(head, sizeof head, "\n%s{", metric);
+    const char *at = strstr(b.data, head);
+    *label = '\0';
+    if (at) sscanf(strstr(at, "fingerprint=\"") + 13, "%63[^\"]", label);
+    free(b.data);
+    return label;
+}
+
+static void what_is_taken_away_needs_the_mark(void **state)
+{
+    (void)state;
+    serve(GUARDED);
+    assert_int_equal(reload(HEAD), ERR_PLAN_TAKES_AWAY);
+    assert_int_equal(f->outcome.weaker.count, 1);
+    assert_string_equal(f->outcome.weaker.texts[0], "guardrails.cooldown is gone");
+    assert_int_equal(f->outcome.errors.count, 1);
+    assert_string_equal(f->outcome.fingerprint, f->outcome.fingerprint_before);
+    assert_false(f->outcome.changed);
+    assert_int_equal(reload(HEAD "...\n"), ERR_OK);
+    assert_int_equal(f->outcome.weaker.count, 1);
+    assert_string_not_equal(f->outcome.fingerprint, f->outcome.fingerprint_before);
+    assert_int_equal(reload(GUARDED), ERR_OK); /* it only adds */
+    assert_int_equal(f->outcome.weaker.count, 0);
+}
+
+static void settings_are_those_of_the_file(void **state)
+{
+    (void)state;
+    serve(HEAD);
+    assert_int_equal(reload_hold(&f->reload).settings->server.drain_ms, 10000);
+    reload_release(&f->reload);
+    assert_int_equal(reload(HEAD "server: {drain: 3s, workers: 2, idle_timeout: 1s}\n"), ERR_OK);
+    assert_true(f->outcome.changed);
+    assert_string_equal(f->outcome.fingerprint, f->outcome.fingerprint_before);
+    assert_int_equal(reload_hold(&f->reload).settings->server.drain_ms, 3000);
+    reload_release(&f->reload);
+    assert_int_equal(run(), ERR_OK);
+    assert_false(f->outcome.changed);
+    assert_int_equal(reload("nonsense\n"), ERR_PLAN_INVALID);
+    assert_int_equal(reload_hold(&f->reload).settings->server.drain_ms, 3000);
+    reload_release(&f->reload);
+}
+
+/* One row for each setting that a start applies. */
+static void not_applied_is_told_of_each_setting(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings, *name; /* NULL: a reload applies it */
+    } rows[] = {
+        {"server: {listen: 127.0.0.1:1}", "server.listen"},
+        {"server: {admin: 127.0.0.1:1}", "server.admin"},
+        {"server: {workers: 2}", "server.workers"},
+        {"server: {connections_max: 9}", "server.connections_max"},
+        {"server: {head_timeout: 1s}", "server.*_timeout"},
+        {"server: {body_timeout: 1s}", "server.*_timeout"},
+        {"server: {answer_timeout: 1s}", "server.*_timeout"},
+        {"server: {idle_timeout: 1s}", "server.*_timeout"},
+        {"server: {drain: 1s}", NULL},
+        {"log: {sink: stderr}", "log.sink"},
+        {"log: {sink: {file: /nowhere}}", "log.sink"},
+        {"log: {level: error}", NULL},
+        {"log: {budget: {rate: 1}}", NULL},
+        {"log: {sites: {plan_refused: {rate: 1}}}", NULL},
+    };
+    serve(HEAD);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s\n", HEAD, rows[i].settings);
+        assert_int_equal(reload(text), ERR_OK);
+        assert_true(f->outcome.changed);
+        for (int bit = 0; reload_not_applied_name(bit); bit++) {
+            bool told = f->outcome.not_applied >> bit & 1;
+            bool right = rows[i].name && !strcmp(reload_not_applied_name(bit), rows[i].name);
+            if (told != right) fail_msg("%s: %s", rows[i].settings, reload_not_applied_name(bit));
+        }
+    }
+}
+
+/* Without a reload, and without serving it. */
+static void the_file_is_looked_at(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool invalid;
+    } rows[] = {
+        {GUARDED "attributes: {more: int}\n", false},
+        {HEAD, true}, /* it takes something away */
+        {HEAD "...\n", false},
+        {"nonsense\n", true},
+        {GUARDED "segments: [a]\n", false},
+        {GUARDED "# half a line", true},
+        {GUARDED, false},
+    };
+    serve(GUARDED);
+    char served[64], seen[64];
+    strcpy(served, fingerprint_in("interlude_plan_info"));
+    assert_int_equal(strlen(served), 12);
+    assert_string_equal(fingerprint_in("interlude_plan_file_info"), served);
+    f->reload.look_ms = 20;
+    struct err e;
+    assert_int_equal(reload_start(&f->reload, signals_writer(f->signals, 0), &e), ERR_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        strcpy(seen, fingerprint_in("interlude_plan_file_info"));
+        file_write(rows[i].text);
+        for (int ms = 0; ms < 20000; ms += 20, sleep_ms(20))
+            if (strcmp(fingerprint_in("interlude_plan_file_info"), seen) != 0) break;
+        bool invalid = !strcmp(fingerprint_in("interlude_plan_file_info"), "invalid");
+        assert_string_not_equal(fingerprint_in("interlude_plan_file_info"), seen);
+        if (invalid != rows[i].invalid) fail_msg("%s", rows[i].text);
+        assert_string_equal(fingerprint_in("interlude_plan_info"), served);
+    }
+    assert_string_equal(fingerprint_in("interlude_plan_file_info"), served);
+    unlink(f->path);
+    for (int ms = 0; ms < 20000 && strcmp(fingerprint_in("interlude_plan_file_info"), "invalid");
+         ms += 20)
+        sleep_ms(20);
+    assert_string_equal(fingerprint_in("interlude_plan_file_info"), "invalid");
+}
+
+#define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FRESH(what_is_taken_away_needs_the_mark),
+        FRESH(settings_are_those_of_the_file),
+        FRESH(not_applied_is_told_of_each_setting),
+        FRESH(the_file_is_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
