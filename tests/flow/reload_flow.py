@@ -126,6 +126,16 @@ class Reload(Served):
         self.assertNotIn("server.listen", told["not_applied"])
         self.assertIn("server.workers", server.wait_log("plan_reloaded")["message"])
 
+    def test_a_plan_that_a_start_refuses(self):
+        """The reload accepted budgets that no signal has; the start did not."""
+        server = self.serve()
+        server.write_plan(plan("t-2", log="sites: {log_suppressed: {rate: 1}}"))
+        a = reload(server)
+        self.assertEqual((a.status, a.code), (422, "plan_invalid"))
+        self.assertIn("`log_suppressed` has no budget", a.json()["detail"])
+        server.write_plan(plan("t-3", log="sites: {posteriors_partial: {rate: 1}}"))
+        self.assertEqual(reload(server).status, 200)
+
     def test_sighup(self):
         server = self.serve()
         server.write_plan(plan("t-2", action="none"))

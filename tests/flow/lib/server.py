@@ -75,10 +75,11 @@ def is_sanitized(server):
 
 class Server:
     """`plan_text` None: the built-in plan. `stdout`: a file object instead of the log file.
-    `descriptors`: the hard limit of open files. `program`: beside the server's, if it is another."""
+    `descriptors`: the hard limit of open files. `program`: beside the server's, if it is another.
+    `environment`: variables beside those of the test."""
 
     def __init__(self, plan_text=None, args=(), stdout=None, descriptors=None, wait=True,
-                 close_stdout=False, program=None):
+                 close_stdout=False, program=None, environment=None):
         self.directory = tempfile.mkdtemp(prefix="interlude-test-")
         self.log_path = os.path.join(self.directory, "log")
         self.plan_path = os.path.join(self.directory, "plan.yaml")
@@ -99,7 +100,8 @@ class Server:
         self.errors_path = os.path.join(self.directory, "stderr")
         with open(self.log_path, "wb") as log, open(self.errors_path, "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout or log,
-                                            stderr=errors, preexec_fn=prepare)
+                                            stderr=errors, preexec_fn=prepare,
+                                            env=dict(os.environ, **(environment or {})))
         self.decisions = self.operations = None
         if wait:
             ready = self.wait_log("server_ready", 10)

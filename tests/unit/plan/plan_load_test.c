@@ -1,5 +1,7 @@
 #include "plan_files.h"
 
+#include "interlude.h"
+
 #include <math.h>
 
 static void test_demo_is_the_example(void **state)
@@ -363,6 +365,9 @@ static void test_log_sites(void **state)
                            demo.data);
         len += snprintf(text + len, sizeof text - (size_t)len, "log: {sites: {%s: {rate: 1}}}\n",
                         name);
+        struct interlude_plan *library = interlude_plan_load(text, (size_t)len, NULL, 0, NULL);
+        assert_int_equal(library != NULL, site < SITE_SCRIBE_FIRST);
+        interlude_plan_free(library);
         if (site < SITE_SCRIBE_FIRST) {
             struct settings *settings;
             plan_free(load_both((struct span){text, (size_t)len}, &settings, name));
