@@ -47,7 +47,7 @@ static void choose(const struct plan *plan, const struct request *request, struc
         .actions = &plan->actions,
         .eligible = out->eligible,
         .attributes = &request->attributes,
-        .seeds = &plan->variants[out->variant].seeds,
+        .draw_key = plan->variants[out->variant].draw_key,
         .exploration_key = request->request_id,
     };
     for (int i = 0; i < plan->actions.count; i++)

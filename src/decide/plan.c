@@ -113,8 +113,7 @@ void plan_finish(struct plan *plan)
     plan->reads_time = read & (SLOT_BIT(HOUR) | SLOT_BIT(WEEKDAY));
 
     for (int i = 0; i < plan->variant_count; i++)
-        policy_seeds_init(&plan->variants[i].seeds, &plan->actions, plan->salt,
-                          plan->variants[i].name);
+        plan->variants[i].draw_key = policy_draw_key(plan->salt, plan->variants[i].name);
 }
 
 void plan_free(struct plan *plan)

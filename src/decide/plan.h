@@ -24,7 +24,7 @@ enum {
 struct plan_variant {
     struct span name;
     const struct policy *policy;
-    struct policy_seeds seeds;
+    struct hash128 draw_key; /* policy_draw_key */
 };
 
 struct plan_experiment {
@@ -116,7 +116,7 @@ struct plan {
     struct plan_log log;
 };
 
-/* Fills what follows from the rest: attribute_index, seeds, what is read and needed. Call once,
+/* Fills what follows from the rest: attribute_index, draw keys, what is read and needed. Call once,
  * when actions, schema, salt, policies, variants and guardrails are in place. */
 void plan_finish(struct plan *plan);
 
