@@ -31,7 +31,7 @@ struct plan_experiment {
     struct span name, salt;
     uint32_t slice_ppm; /* in the slice if the unit's ppm is below */
     int split_count;
-    struct {
+    struct { /* in the byte order of the variants' names: a mapping has no order */
         int variant;
         uint64_t up_to; /* cumulative weight; the last is the sum */
     } split[PLAN_VARIANTS_MAX];

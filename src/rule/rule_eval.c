@@ -3,12 +3,9 @@
 /* -1, 0 or 1 as a three-way comparison. Doubles are never NaN here. */
 #define THREE_WAY(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* UTF-8's bytes are in the order of the code points. */
 static int compare_strings(struct span a, struct span b)
 {
-    size_t len = a.len < b.len ? a.len : b.len;
-    int first = len ? memcmp(a.data, b.data, len) : 0;
-    return first ? THREE_WAY(first, 0) : THREE_WAY(a.len, b.len);
+    return THREE_WAY(span_compare(a, b), 0);
 }
 
 /* Exact: no int is rounded to a double, which would make neighbours above 2^53 equal. */

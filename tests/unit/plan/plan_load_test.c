@@ -44,13 +44,23 @@ static void test_demo_labels(void **state)
     plan_free(plan);
 }
 
+static const struct policy *policy_named(const struct plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->policy_count; i++)
+        if (span_is(plan->policies[i].name, name)) return &plan->policies[i];
+    fail_msg("there is no policy `%s`", name);
+    return NULL;
+}
+
 static void test_demo_policies(void **state)
 {
     (void)state;
     struct plan *plan = load_good(plan_demo_text(), "demo");
     assert_int_equal(plan->policy_count, 4);
-    const struct policy *fixed = &plan->policies[0], *bayes = &plan->policies[1],
-                        *greedy = &plan->policies[2], *random = &plan->policies[3];
+    const struct policy *fixed = policy_named(plan, "promoted"),
+                        *bayes = policy_named(plan, "bayesian"),
+                        *greedy = policy_named(plan, "greedy"),
+                        *random = policy_named(plan, "random");
     assert_int_equal(fixed->kind, POLICY_FIXED);
     assert_int_equal(fixed->rule_count, 3);
     assert_true(
@@ -71,15 +81,16 @@ static void test_demo_policies(void **state)
     assert_null(random->fallback);
 
     assert_int_equal(plan->variant_count, 4);
-    assert_int_equal(plan->default_variant, 0);
-    assert_ptr_equal(plan->variants[1].policy, bayes);
+    assert_int_equal(plan->default_variant, plan_variant_find(plan, SPAN("control")));
+    assert_ptr_equal(plan->variants[plan_variant_find(plan, SPAN("bayes"))].policy, bayes);
     const struct plan_experiment *e = &plan->experiments[0];
     assert_int_equal(plan->experiment_count, 1);
     assert_int_equal(e->slice_ppm, 200000);
     assert_int_equal(e->split_count, 2);
     assert_int_equal(e->split[0].up_to, 500000);
     assert_int_equal(e->split[1].up_to, 1000000);
-    assert_int_equal(e->split[1].variant, 1);
+    assert_int_equal(e->split[0].variant, plan_variant_find(plan, SPAN("bayes")));
+    assert_int_equal(e->split[1].variant, plan_variant_find(plan, SPAN("control")));
     plan_free(plan);
 }
 
@@ -121,7 +132,7 @@ static void test_everything(void **state)
     struct span text = file_read("tests/cases/plans/good-everything.yaml");
     struct plan *plan = load_good(text, "good-everything");
     free((void *)text.data); /* nothing of the text is kept */
-    const struct policy *t = &plan->policies[0];
+    const struct policy *t = policy_named(plan, "t"), *g = policy_named(plan, "g");
     assert_int_equal(t->on_partial, ON_PARTIAL_PRIOR);
     assert_int_equal(t->on_empty, ON_EMPTY_COLD_START);
     assert_int_equal(t->on_stale, ON_STALE_FALLBACK);
@@ -132,8 +143,8 @@ static void test_everything(void **state)
     assert_false(signbit(t->prior[1].p[0]));
     assert_true(t->weight[2] == -1 && t->offset[2] == 0.30000000000000004);
     assert_false(t->values_equal);
-    assert_true(plan->policies[1].values_equal);
-    assert_int_equal(plan->policies[1].prior[0].family, FAMILY_GAMMA);
+    assert_true(g->values_equal);
+    assert_int_equal(g->prior[0].family, FAMILY_GAMMA);
     assert_int_equal(plan->experiments[0].slice_ppm, 1);
     assert_int_equal(plan->experiments[0].split[2].up_to, 1000000);
     assert_int_equal(plan->timezone_offset_s, -12600);
