@@ -95,7 +95,7 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
     const struct policy *policy = plan->variants[out->variant].policy;
     fill_context(plan, request, now_us, out->variant);
 
-    bool ad_free = guardrail_ad_free(plan, request);
+    bool ad_free = guardrail_ad_free(plan, request, out);
     out->asked = ad_free ? NULL : policy;
     out->policy = policy;
     probe_mark(probe, STAGE_ALLOCATE);

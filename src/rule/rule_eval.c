@@ -75,6 +75,12 @@ static __attribute__((noinline)) enum truth relate(const struct instruction *at,
     }
 }
 
+static inline enum truth has(const struct attributes *values, int slot)
+{
+    if (attribute_known(values, slot)) return TRUTH_TRUE;
+    return attribute_invalid(values, slot) ? TRUTH_ERROR : TRUTH_FALSE;
+}
+
 static enum truth flag_or_false(const struct attributes *values, int slot)
 {
     return truth_of(attribute_known(values, slot) && values->values[slot].b);
@@ -112,7 +118,7 @@ enum rule_result rule_eval(const struct rule *rule, const struct attributes *val
             truth = truth_not[truth];
             break;
         case OP_HAS:
-            truth = truth_of(attribute_known(values, a));
+            truth = has(values, a);
             break;
         case OP_FLAG:
             truth = attribute_known(values, a) ? truth_of(slot[a].b) : TRUTH_ERROR;
