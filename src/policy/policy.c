@@ -23,10 +23,12 @@ int policy_kind_find(struct span name)
 void policy_choose(const struct policy *policy, const struct choice_input *in, struct choice *out)
 {
     const struct policy_ops *ops = &kinds[policy->kind];
-    struct hash128 seed = {0, 0};
-    if (ops->draws || policy->floor > 0)
-        seed = hash_sip128_framed(in->draw_key, in->exploration_key);
     *out = (struct choice){.rule = -1, .cooldown_ms = -1};
+    if (!ops->draws && policy->floor == 0) {
+        ops->choose(policy, in, (struct hash128){0, 0}, out);
+        return;
+    }
+    struct hash128 seed = hash_sip128_framed(in->draw_key, in->exploration_key);
     ops->choose(policy, in, seed, out);
     if (policy->floor > 0) floor_choose(policy, in, seed, out);
 }
