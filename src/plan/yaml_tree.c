@@ -4,7 +4,6 @@
 #include "plan/yaml_walk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <yaml.h>
 
 struct builder {
@@ -119,25 +118,12 @@ static bool check_key(struct builder *b, const struct yaml_tree *mapping,
     return false;
 }
 
-static int by_key(const void *a, const void *b)
+/* Where a mapping's child belongs: the byte order of the keys. */
+static struct yaml_tree **place_of_key(struct yaml_tree *mapping, struct span key)
 {
-    const struct yaml_tree *const *x = a, *const *y = b;
-    return span_compare((*x)->key->text, (*y)->key->text);
-}
-
-static void sort_by_key(struct yaml_tree *mapping)
-{
-    struct yaml_tree *children[YAML_TREE_ENTRIES_MAX];
-    uint32_t count = 0;
-    for (struct yaml_tree *child = mapping->first; child; child = child->next)
-        children[count++] = child;
-    qsort(children, count, sizeof *children, by_key);
-    struct yaml_tree **end = &mapping->first;
-    for (uint32_t i = 0; i < count; i++) {
-        *end = children[i];
-        end = &children[i]->next;
-    }
-    *end = NULL;
+    struct yaml_tree **at = &mapping->first;
+    while (*at && span_compare((*at)->key->text, key) < 0) at = &(*at)->next;
+    return at;
 }
 
 /* The rest of a mapping or sequence whose start was read. False: the text cannot be read on. */
@@ -171,6 +157,8 @@ static bool build_children(struct builder *b, struct yaml_tree *parent, int dept
             return false;
         }
         parent->count++;
+        if (child->key) end = place_of_key(parent, child->key->text);
+        child->next = *end;
         *end = child;
         end = &child->next;
     }
@@ -191,9 +179,7 @@ static struct yaml_tree *build_collection(struct builder *b, const yaml_event_t 
         fault(b, node->place, "nested deeper than 32 levels");
         return NULL;
     }
-    if (!build_children(b, node, depth + 1)) return NULL;
-    if (mapping) sort_by_key(node);
-    return node;
+    return build_children(b, node, depth + 1) ? node : NULL;
 }
 
 /* NULL: the text cannot be read on. */
