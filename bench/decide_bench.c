@@ -2,7 +2,8 @@
  * callgrind with --toggle-collect=decide it tells the instructions of decide() alone; with
  * --toggle-collect=request_read or reply_write, those of reading and answering.
  *
- *   decide_bench VARIANT N      VARIANT: control (fixed), bayes (thompson, 4 Betas), greedy, random
+ *   decide_bench VARIANT N [uuid]    VARIANT: control (fixed), bayes (thompson, 4 Betas), greedy,
+ *                                    random; request ids are short, or UUIDs
  */
 #include "decide/reply.h"
 #include "plan/plan_load.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 
 static const char format[] =
-    "{\"request_id\": \"r-%d\", \"segment_id\": \"core\", \"unit_id\": \"u-9f2\", \"session_id\": "
+    "{\"request_id\": \"%s\", \"segment_id\": \"core\", \"unit_id\": \"u-9f2\", \"session_id\": "
     "\"s-1\","
     " \"variant\": \"%s\",\n"
     " \"session\": {\"elapsed_s\": 1830, \"tracks_played\": 9, \"seconds_since_last_break_end\": "
@@ -25,10 +26,11 @@ static const char format[] =
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: decide_bench VARIANT N\n");
+    if (argc < 3 || argc > 4 || (argc == 4 && strcmp(argv[3], "uuid") != 0)) {
+        fprintf(stderr, "usage: decide_bench VARIANT N [uuid]\n");
         return 2;
     }
+    const char *ids = argc == 4 ? "%08x-7e1d-4000-8000-0123456789ab" : "r-%d";
     struct plan_errors errors = {0};
     struct plan *plan = plan_load(plan_demo_text(), NULL, &errors);
     if (!plan) return 2;
@@ -37,8 +39,9 @@ int main(int argc, char **argv)
     static char scratch[REQUEST_BYTES_MAX], answer[REPLY_BYTES_MAX];
     unsigned long ads = 0;
     for (int i = 0; i < atoi(argv[2]); i++) {
-        char body[1024];
-        int len = snprintf(body, sizeof body, format, i, argv[1]);
+        char body[1024], id[64];
+        snprintf(id, sizeof id, ids, i);
+        int len = snprintf(body, sizeof body, format, id, argv[1]);
         struct err e;
         if (request_read(plan, (struct span){body, (size_t)len}, scratch, &request, &e)) return 1;
         struct decision d;

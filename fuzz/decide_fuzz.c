@@ -21,7 +21,7 @@ enum ad_free { AD_FREE_NONE, AD_FREE_GUARDED, AD_FREE_BARE };
 static struct fuzz_plan {
     struct plan *plan;
     enum ad_free ad_free;
-    bool car_cap; /* in a car, or where that is not known, two ads an hour */
+    bool car_cap; /* two ads an hour in a car; where that is not known too, unless permissive */
 } plans[PLANS];
 
 static uint64_t below(struct rng *r, uint64_t n)
@@ -49,9 +49,7 @@ static void vary_guardrails(struct fuzz_plan *p, struct rng *r)
         g->ad_free =
             fixture_rule(p->plan, p->ad_free == AD_FREE_BARE ? "tier == 'premium'"
                                                              : "has(tier) && tier == 'premium'");
-    /* Conditions that end in an error are in force whatever is said of unknown attributes: so not
-     * for the caps with a condition. */
-    if (!p->car_cap && p->ad_free != AD_FREE_BARE) g->permissive = (uint32_t)rng_next(r);
+    g->permissive = (uint32_t)rng_next(r);
     if (below(r, 2)) g->permissive = 0;
 }
 
@@ -127,8 +125,8 @@ static const char *const amounts[] = {
     "true", "'30'", "[]",   "1e19",  "1.0e0", "-0.0", "9223372036854775807",
 };
 static const char *const flags[] = {NULL, "true", "false", "null", "0", "'true'"};
-static const char *const tiers[] = {NULL,   "'free'", "'premium'",      "''",
-                                    "null", "7",      "'prem\\u0069um'"};
+static const char *const tiers[] = {NULL,   "'free'", "'premium'",       "''",
+                                    "null", "7",      "'prem\\u0069um'", "['premium']"};
 static const char *const entries[] = {
     NULL,
     "{'alpha':20,'beta':80}",
@@ -160,7 +158,13 @@ static const char *const lasts[] = {NULL,
                                     "null",
                                     "{'seconds_ago':59.5,'cooldown_s':60}",
                                     "{'seconds_ago':60,'cooldown_s':60}",
-                                    "{'seconds_ago':0,'cooldown_s':1e9,'ads_delivered':3}"};
+                                    "{'seconds_ago':0,'cooldown_s':1e9,'ads_delivered':3}",
+                                    "{'seconds_ago':900}",
+                                    "{'cooldown_s':60,'seconds_ago':null}",
+                                    "{'seconds_ago':-1,'cooldown_s':60}",
+                                    "{'seconds_ago':900,'cooldown_s':1e999,'ads_delivered':-3}",
+                                    "{'seconds_ago':[],'cooldown_s':'60','x':{}}",
+                                    "{'seconds_ago':1000000001,'cooldown_s':60}"};
 static const char *const times[] = {NULL,
                                     "'2026-11-30T08:00:00.123Z'",
                                     "'2026-11-30T07:00:00Z'",
@@ -240,7 +244,9 @@ static bool ad_free_of(const struct fuzz_plan *p, const struct request *request)
 {
     const struct attributes *a = &request->attributes;
     if (p->ad_free == AD_FREE_NONE) return false;
-    if (!attribute_known(a, ATTRIBUTE_SLOT_TIER)) return p->ad_free == AD_FREE_BARE;
+    bool absent = !((a->known | a->invalid) >> ATTRIBUTE_SLOT_TIER & 1);
+    if (absent && p->ad_free == AD_FREE_GUARDED) return false;
+    if (!attribute_known(a, ATTRIBUTE_SLOT_TIER)) return enforced_unknown(p->plan, REASON_AD_FREE);
     return span_is(a->values[ATTRIBUTE_SLOT_TIER].s, "premium");
 }
 
@@ -258,9 +264,15 @@ static bool periods_allow(const struct plan *plan, const struct request *request
         if (gap < 0 && !no_break && enforced_unknown(plan, REASON_MIN_GAP)) return false;
         if (gap >= 0 && (double)gap * 1000 < (double)g->min_gap_ms) return false;
     }
-    const struct request_last *last = &request->last;
-    return !(g->cooldown && last->sent && last->seconds_ago >= 0 && last->cooldown_s >= 0 &&
-             last->seconds_ago < last->cooldown_s);
+    if (!g->cooldown || !request->last_sent) return true;
+    const struct attributes *a = &request->attributes;
+    if (!attribute_known(a, ATTRIBUTE_SLOT_LAST_SECONDS_AGO) ||
+        !attribute_known(a, ATTRIBUTE_SLOT_LAST_COOLDOWN_S))
+        return !enforced_unknown(plan, REASON_COOLDOWN);
+    double ago = a->values[ATTRIBUTE_SLOT_LAST_SECONDS_AGO].d;
+    double cooldown = a->values[ATTRIBUTE_SLOT_LAST_COOLDOWN_S].d;
+    INVARIANT(ago >= 0 && ago <= 1e9 && cooldown >= 0 && cooldown <= 1e9);
+    return ago >= cooldown;
 }
 
 static bool cap_allows(const struct plan *plan, enum reason guardrail, int64_t used, int64_t max,
@@ -277,7 +289,9 @@ static bool caps_allow(const struct fuzz_plan *p, const struct request *request,
     const struct attributes *a = &request->attributes;
     double seconds = (double)action->max_duration_ms / 1000;
     int64_t hour = number_of(request, ATTRIBUTE_SLOT_ADS_LAST_HOUR);
-    bool car = !attribute_known(a, ATTRIBUTE_SLOT_CAR) || a->values[ATTRIBUTE_SLOT_CAR].b;
+    bool car = attribute_known(a, ATTRIBUTE_SLOT_CAR)
+                   ? a->values[ATTRIBUTE_SLOT_CAR].b
+                   : enforced_unknown(p->plan, REASON_ADS_PER_HOUR);
     if (g->ads_per_hour.count > p->car_cap &&
         !cap_allows(p->plan, REASON_ADS_PER_HOUR, hour, g->ads_per_hour.items[0].max, action->ads))
         return false;

@@ -13,20 +13,23 @@ PACKAGES = ["valgrind"]
 PROGRAMS = ["bench/decide_bench"]
 FEW, MANY = 500, 2500
 FUNCTIONS = ("decide", "request_read", "reply_write")
-BARS = {"control": 1500, "bayes": 6000}
-WHAT = {"control": "fixed", "bayes": "thompson, 4 Betas", "greedy": "greedy", "random": "uniform"}
+BARS = {"control": 1500, "bayes": 6000, "bayes/uuid": 6000}
+WHAT = {"control": "fixed", "bayes": "thompson, 4 Betas", "greedy": "greedy", "random": "uniform",
+        "bayes/uuid": "thompson, 4 Betas, a UUID as request id"}
 
 
 def options(parser):
     parser.add_argument(
-        "--variants", default="control,bayes", help="of the demonstration plan (control,bayes)"
+        "--variants", default="control,bayes,bayes/uuid",
+        help="of the demonstration plan; with /uuid, request ids are UUIDs (control,bayes,bayes/uuid)"
     )
 
 
 def collected(bench, function, variant, calls):
     command = ["valgrind", "--tool=callgrind", f"--toggle-collect={function}"]
     command += [f"--callgrind-out-file={os.path.join(bench.directory, 'callgrind.out')}"]
-    command += [bench.program("bench/decide_bench"), variant, str(calls)]
+    name, *ids = variant.split("/")
+    command += [bench.program("bench/decide_bench"), name, str(calls), *ids]
     ran = subprocess.run(command, capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", ran.stderr)
     if ran.returncode or not found or int(found[1]) == 0:

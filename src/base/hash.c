@@ -1,6 +1,10 @@
 #include "base/hash.h"
 
+#include "base/err.h"
+
 #include <endian.h>
+
+enum { PARTS_MAX = 4, PART_BYTES_MAX = 512 };
 
 static inline uint64_t rotl64(uint64_t x, int by)
 {
@@ -51,16 +55,21 @@ static inline uint64_t sip_finish(struct sip *s)
     return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
-struct hash128 hash_sip128(struct hash128 key, struct span message)
+static inline struct sip sip_begin(struct hash128 key)
 {
-    struct sip s = {0x736f6d6570736575 ^ key.lo, 0x646f72616e646f6d ^ key.hi ^ 0xee,
-                    0x6c7967656e657261 ^ key.lo, 0x7465646279746573 ^ key.hi};
-    size_t words = message.len / 8;
-    for (size_t i = 0; i < words; i++) sip_absorb(&s, load64(message.data + 8 * i));
+    return (struct sip){0x736f6d6570736575 ^ key.lo, 0x646f72616e646f6d ^ key.hi ^ 0xee,
+                        0x6c7967656e657261 ^ key.lo, 0x7465646279746573 ^ key.hi};
+}
 
-    uint64_t last = (uint64_t)(message.len & 0xff) << 56;
-    for (size_t i = 8 * words; i < message.len; i++)
-        last |= (uint64_t)(unsigned char)message.data[i] << 8 * (i & 7);
+/* The rest of a message of which `before` bytes, whole words, are absorbed; and the end. */
+static inline struct hash128 sip_end(struct sip s, struct span rest, size_t before)
+{
+    size_t words = rest.len / 8;
+    for (size_t i = 0; i < words; i++) sip_absorb(&s, load64(rest.data + 8 * i));
+
+    uint64_t last = (uint64_t)((before + rest.len) & 0xff) << 56;
+    for (size_t i = 8 * words; i < rest.len; i++)
+        last |= (uint64_t)(unsigned char)rest.data[i] << 8 * (i & 7);
     sip_absorb(&s, last);
 
     struct hash128 out;
@@ -69,6 +78,33 @@ struct hash128 hash_sip128(struct hash128 key, struct span message)
     s.v1 ^= 0xdd;
     out.hi = sip_finish(&s);
     return out;
+}
+
+struct hash128 hash_sip128(struct hash128 key, struct span message)
+{
+    return sip_end(sip_begin(key), message, 0);
+}
+
+struct hash128 hash_sip128_framed(struct hash128 key, struct span message)
+{
+    struct sip s = sip_begin(key);
+    sip_absorb(&s, message.len);
+    return sip_end(s, message, 8);
+}
+
+struct hash128 hash_parts(const struct span *parts, int count)
+{
+    char text[PARTS_MAX * (8 + PART_BYTES_MAX)];
+    size_t used = 0;
+    INVARIANT(count <= PARTS_MAX);
+    for (int i = 0; i < count; i++) {
+        INVARIANT(parts[i].len <= PART_BYTES_MAX);
+        uint64_t len = htole64(parts[i].len);
+        memcpy(text + used, &len, 8);
+        memcpy(text + used + 8, parts[i].data, parts[i].len);
+        used += 8 + parts[i].len;
+    }
+    return hash_sip128((struct hash128){0, 0}, (struct span){text, used});
 }
 
 uint32_t hash_murmur3_32(struct span message, uint32_t seed)

@@ -16,20 +16,28 @@ void rng_philox(struct hash128 key, const uint64_t counter[4], uint64_t out[4])
     out[0] = x0, out[1] = x1, out[2] = x2, out[3] = x3;
 }
 
-void rng_block(struct hash128 key, uint64_t block, uint64_t out[4])
+void rng_block(struct hash128 key, struct rng_stream stream, uint64_t block, uint64_t out[4])
 {
-    rng_philox(key, (const uint64_t[4]){block}, out);
+    rng_philox(key, (const uint64_t[4]){block, stream.purpose, stream.item}, out);
 }
 
 void rng_init(struct rng *r, struct hash128 key)
 {
-    *r = (struct rng){.key = key};
+    rng_init_stream(r, key, (struct rng_stream){0, 0});
+}
+
+void rng_init_stream(struct rng *r, struct hash128 key, struct rng_stream stream)
+{
+    r->key = key;
+    r->stream = stream;
+    r->block = 0;
+    r->left = 0;
 }
 
 uint64_t rng_next(struct rng *r)
 {
     if (r->left == 0) {
-        rng_block(r->key, r->block++, r->words);
+        rng_block(r->key, r->stream, r->block++, r->words);
         r->left = 4;
     }
     return r->words[4 - r->left--];

@@ -56,6 +56,15 @@ static inline bool span_equal(struct span a, struct span b)
     return a.len == b.len && span_bytes_equal(a.data, b.data, b.len);
 }
 
+/* Less than, equal to or greater than 0: the order of the bytes, which for UTF-8 is that of the
+ * code points; of two of which one begins the other, the shorter is less. */
+static inline int span_compare(struct span a, struct span b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int first = n ? memcmp(a.data, b.data, n) : 0;
+    return first ? first : (a.len > b.len) - (a.len < b.len);
+}
+
 /* Compares with a literal; the size is known, so no call is made. */
 #define SPAN_IS(span, literal) \
     ((span).len == sizeof(literal) - 1 && memcmp((span).data, (literal), sizeof(literal) - 1) == 0)

@@ -47,7 +47,7 @@ static void choose(const struct plan *plan, const struct request *request, struc
         .actions = &plan->actions,
         .eligible = out->eligible,
         .attributes = &request->attributes,
-        .seeds = &plan->variants[out->variant].seeds,
+        .draw_key = plan->variants[out->variant].draw_key,
         .exploration_key = request->request_id,
     };
     for (int i = 0; i < plan->actions.count; i++)
@@ -95,7 +95,7 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
     const struct policy *policy = plan->variants[out->variant].policy;
     fill_context(plan, request, now_us, out->variant);
 
-    bool ad_free = guardrail_ad_free(plan, request);
+    bool ad_free = guardrail_ad_free(plan, request, out);
     out->asked = ad_free ? NULL : policy;
     out->policy = policy;
     probe_mark(probe, STAGE_ALLOCATE);

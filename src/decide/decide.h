@@ -17,8 +17,10 @@ struct decision {
     struct presence presence;
     struct session_state state;
 
-    uint32_t masked;     /* bit r of enum reason: that guardrail took away an action */
-    uint32_t unenforced; /* bit r: its attribute is unknown, and on_unknown is permissive */
+    uint32_t masked; /* bit r of enum reason: that guardrail took away an action */
+    /* Bit r: something that the guardrail reads is unknown, and so it was taken to be in force
+     * (conservative), or was in part or whole not enforced (permissive). */
+    uint32_t assumed, unenforced;
     action_set eligible;
     struct choice choice;
     int action;
@@ -40,8 +42,10 @@ void allocate(const struct plan *plan, const struct request *request, struct dec
 uint32_t allocate_ppm(struct span salt, const char *tag, struct span unit);
 
 /* guardrail.c */
-bool guardrail_ad_free(const struct plan *plan, const struct request *request);
-/* Returns the actions that are left of `from`, and sets out->masked and out->unenforced. */
+bool guardrail_ad_free(const struct plan *plan, const struct request *request,
+                       struct decision *out);
+/* Returns the actions that are left of `from`, and sets out->masked. Both add to out->assumed and
+ * out->unenforced; for guardrail_ad_free, `out` may be NULL. */
 action_set guardrail_mask(const struct plan *plan, const struct request *request, action_set from,
                           struct decision *out);
 /* The cooldown, raised to what grace period, gap and last cooldown still ask for; seconds, rounded

@@ -115,31 +115,45 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
     buf_char(b, '}');
 }
 
-/* A listener without ads, or one of whom too little is known to say so. */
-static void explain_ad_free(struct buf *b, const struct plan *plan, const struct request *request)
+/* A listener without ads; or one of whom too little is known to say so, who is taken for one unless
+ * the plan is permissive. */
+static void explain_gate(struct buf *b, const struct plan *plan, const struct decision *d)
 {
-    const struct rule *when = plan->guardrails.ad_free;
-    buf_lit(b, ",{\"step\":\"gate\",\"asked\":false,\"guardrail\":\"ad_free\"");
-    put_text(b, "when", rule_text(when));
-    put_text(b, "because",
-             rule_eval(when, &request->attributes) == RULE_ERROR ? SPAN("unknown") : SPAN("true"));
+    const uint32_t ad_free = 1u << REASON_AD_FREE;
+    buf_lit(b, ",{\"step\":\"gate\",\"asked\":");
+    buf_span(b, d->asked ? SPAN("true") : SPAN("false"));
+    if (!d->asked || d->unenforced & ad_free) {
+        put_text(b, "guardrail", reason_word(REASON_AD_FREE));
+        put_text(b, "when", rule_text(plan->guardrails.ad_free));
+        put_text(b, "because",
+                 d->unenforced & ad_free ? SPAN("not enforced: unknown")
+                 : d->assumed & ad_free  ? SPAN("unknown")
+                                         : SPAN("true"));
+    }
     buf_char(b, '}');
 }
 
-/* Guardrails are independent of each other, so each can be asked again by itself. */
+static void put_guardrail(struct buf *b, bool *first, enum reason guardrail, struct span what)
+{
+    if (!*first) buf_char(b, ',');
+    *first = false;
+    buf_char(b, '{');
+    put_text(b, "guardrail", reason_word(guardrail));
+    put_text(b, "what", what);
+    buf_char(b, '}');
+}
+
+/* A cap that is a list may have masked by one item, and not have enforced another. */
 static void explain_mask(struct buf *b, const struct plan *plan, const struct decision *d)
 {
     buf_lit(b, ",{\"step\":\"mask\",\"guardrails\":[");
     bool first = true;
-    for (int r = GUARDRAIL_FIRST; r <= GUARDRAIL_LAST; r++) {
-        bool masked = d->masked >> r & 1, unenforced = d->unenforced >> r & 1;
-        if (!masked && !unenforced) continue;
-        if (!first) buf_char(b, ',');
-        first = false;
-        buf_char(b, '{');
-        put_text(b, "guardrail", reason_word((enum reason)r));
-        put_text(b, "what", masked ? SPAN("masked") : SPAN("not enforced: unknown"));
-        buf_char(b, '}');
+    for (int r = REASON_AD_FREE + 1; r <= GUARDRAIL_LAST; r++) { /* `ad_free` is the gate's */
+        if (d->masked >> r & 1)
+            put_guardrail(b, &first, (enum reason)r,
+                          d->assumed >> r & 1 ? SPAN("masked: unknown") : SPAN("masked"));
+        if (d->unenforced >> r & 1)
+            put_guardrail(b, &first, (enum reason)r, SPAN("not enforced: unknown"));
     }
     buf_lit(b, "],\"eligible\":");
     put_set(b, plan, d->eligible);
@@ -176,10 +190,7 @@ void explain_write(struct buf *b, const struct plan *plan, const struct request 
     json_write_string(b, request->request_id);
     buf_lit(b, ",\"considered\":[");
     explain_allocation(b, plan, request, d);
-    if (d->asked)
-        buf_lit(b, ",{\"step\":\"gate\",\"asked\":true}");
-    else
-        explain_ad_free(b, plan, request);
+    explain_gate(b, plan, d);
     explain_presence(b, plan, request, d);
     if (d->asked) {
         explain_mask(b, plan, d);

@@ -2,8 +2,9 @@
  *
  * Guardrails take away actions before the choice; nothing is cut after it. A cap or gap that is
  * exactly met allows. Unknown is not zero: where an attribute is not known, the conservative
- * reading is in force, unless the plan says `permissive` for that guardrail. A condition that ends
- * in an error counts as true. Each guardrail is judged by itself, so that each one that would have
+ * reading is in force, unless the plan says `permissive` for that guardrail: then what is unknown
+ * takes nothing away. A condition that ends in an error counts as true likewise, and as false where
+ * its guardrail is permissive. Each guardrail is judged by itself, so that each one that would have
  * taken an action away is told, not just the first. */
 #include "decide/decide.h"
 
@@ -12,22 +13,26 @@ static int64_t seconds_up(int64_t ms)
     return ms / 1000 + (ms % 1000 > 0);
 }
 
-static bool permissive(const struct plan *plan, enum reason guardrail)
+/* Something that the guardrail reads is not known: whether it is in force. */
+static bool in_force_unknown(const struct plan *plan, enum reason guardrail, struct decision *out)
 {
-    return plan->guardrails.permissive >> guardrail & 1;
+    bool permissive = plan->guardrails.permissive >> guardrail & 1;
+    if (out) *(permissive ? &out->unenforced : &out->assumed) |= 1u << guardrail;
+    return !permissive;
 }
 
 static bool holds(const struct plan *plan, const struct rule *when, enum reason guardrail,
-                  const struct attributes *a)
+                  const struct attributes *a, struct decision *out)
 {
     enum rule_result result = when ? rule_eval(when, a) : RULE_TRUE;
-    return result == RULE_ERROR ? !permissive(plan, guardrail) : result == RULE_TRUE;
+    if (result == RULE_ERROR) return in_force_unknown(plan, guardrail, out);
+    return result == RULE_TRUE;
 }
 
-bool guardrail_ad_free(const struct plan *plan, const struct request *request)
+bool guardrail_ad_free(const struct plan *plan, const struct request *request, struct decision *out)
 {
     const struct rule *when = plan->guardrails.ad_free;
-    return when && holds(plan, when, REASON_AD_FREE, &request->attributes);
+    return when && holds(plan, when, REASON_AD_FREE, &request->attributes, out);
 }
 
 /* One evaluation of the mask. */
@@ -50,10 +55,7 @@ static void mask_take(struct mask *m, enum reason guardrail, action_set actions)
 /* The attribute that the guardrail reads is not known: `conservative` tells what is taken then. */
 static void mask_unknown(struct mask *m, enum reason guardrail, action_set conservative)
 {
-    if (permissive(m->plan, guardrail))
-        m->out->unenforced |= 1u << guardrail;
-    else
-        mask_take(m, guardrail, conservative);
+    if (in_force_unknown(m->plan, guardrail, m->out)) mask_take(m, guardrail, conservative);
 }
 
 static void mask_grace_period(struct mask *m)
@@ -85,16 +87,27 @@ static void mask_min_gap(struct mask *m)
     }
 }
 
-/* Seconds that are left of the last answer's cooldown; 0 where it is over, or not known. */
-static double last_left_s(const struct request_last *last)
+static bool last_known(const struct attributes *a)
 {
-    if (!last->sent || last->seconds_ago < 0 || last->cooldown_s < 0) return 0;
-    return last->cooldown_s > last->seconds_ago ? last->cooldown_s - last->seconds_ago : 0;
+    return attribute_known(a, ATTRIBUTE_SLOT_LAST_SECONDS_AGO) &&
+           attribute_known(a, ATTRIBUTE_SLOT_LAST_COOLDOWN_S);
+}
+
+/* Seconds that are left of the last answer's cooldown; 0 where it is over, or not known. */
+static double last_left_s(const struct attributes *a)
+{
+    if (!last_known(a)) return 0;
+    double left =
+        a->values[ATTRIBUTE_SLOT_LAST_COOLDOWN_S].d - a->values[ATTRIBUTE_SLOT_LAST_SECONDS_AGO].d;
+    return left > 0 ? left : 0;
 }
 
 static void mask_cooldown(struct mask *m, const struct request *request)
 {
-    if (m->plan->guardrails.cooldown && last_left_s(&request->last) > 0)
+    if (!m->plan->guardrails.cooldown || !request->last_sent) return;
+    if (!last_known(m->attributes))
+        mask_unknown(m, REASON_COOLDOWN, m->from);
+    else if (last_left_s(m->attributes) > 0)
         mask_take(m, REASON_COOLDOWN, m->from);
 }
 
@@ -116,7 +129,7 @@ static void mask_cap(struct mask *m, const struct plan_cap *cap, enum reason gua
     bool capped = false;
     int64_t max = 0;
     for (int i = 0; i < cap->count; i++) {
-        if (!holds(m->plan, cap->items[i].when, guardrail, m->attributes)) continue;
+        if (!holds(m->plan, cap->items[i].when, guardrail, m->attributes, m->out)) continue;
         if (!capped || cap->items[i].max < max) max = cap->items[i].max;
         capped = true;
     }
@@ -190,7 +203,7 @@ int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *requ
             cooldown_s = at_least(cooldown_s, seconds_up(g->min_gap_ms) - a->values[slot].i);
     }
     if (g->cooldown) {
-        double left = last_left_s(&request->last); /* at most REQUEST_LAST_S_MAX */
+        double left = last_left_s(a); /* at most ATTRIBUTE_LAST_S_MAX */
         int64_t whole = (int64_t)left;
         cooldown_s = at_least(cooldown_s, whole + (left > (double)whole));
     }

@@ -41,7 +41,7 @@ static void index_attributes(struct plan *plan)
     memset(plan->attribute_index, 0, sizeof plan->attribute_index);
     for (uint32_t slot = 0; slot < plan->schema.count; slot++) {
         const struct attribute *a = &plan->schema.attributes[slot];
-        if (a->source == ATTRIBUTE_CONTEXT) continue; /* a session cannot set those */
+        if (!attribute_in_session(a)) continue; /* a session cannot set those */
         uint8_t at = attribute_hash(a->name);
         while (plan->attribute_index[at]) at++;
         plan->attribute_index[at] = (uint8_t)(slot + 1);
@@ -83,6 +83,7 @@ static void read_guardrails(struct plan *plan)
     uint64_t needed = 0;
     if (g->grace_period_ms >= 0) needed |= SLOT_BIT(ELAPSED_S);
     if (g->min_gap_ms >= 0) needed |= SLOT_BIT(SECONDS_SINCE_LAST_BREAK_END);
+    if (g->cooldown) needed |= SLOT_BIT(LAST_SECONDS_AGO) | SLOT_BIT(LAST_COOLDOWN_S);
     if (g->content_remaining) needed |= SLOT_BIT(CONTENT_REMAINING_S);
     if (g->content_boundary) needed |= SLOT_BIT(AT_CONTENT_BOUNDARY);
     plan->guardrails_needed |= needed;
@@ -113,8 +114,7 @@ void plan_finish(struct plan *plan)
     plan->reads_time = read & (SLOT_BIT(HOUR) | SLOT_BIT(WEEKDAY));
 
     for (int i = 0; i < plan->variant_count; i++)
-        policy_seeds_init(&plan->variants[i].seeds, &plan->actions, plan->salt,
-                          plan->variants[i].name);
+        plan->variants[i].draw_key = policy_draw_key(plan->salt, plan->variants[i].name);
 }
 
 void plan_free(struct plan *plan)

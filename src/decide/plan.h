@@ -24,14 +24,14 @@ enum {
 struct plan_variant {
     struct span name;
     const struct policy *policy;
-    struct policy_seeds seeds;
+    struct hash128 draw_key; /* policy_draw_key */
 };
 
 struct plan_experiment {
     struct span name, salt;
     uint32_t slice_ppm; /* in the slice if the unit's ppm is below */
     int split_count;
-    struct {
+    struct { /* in the byte order of the variants' names: a mapping has no order */
         int variant;
         uint64_t up_to; /* cumulative weight; the last is the sum */
     } split[PLAN_VARIANTS_MAX];
@@ -85,7 +85,7 @@ struct plan {
     bool reads_time; /* a condition reads `hour` or `weekday` */
 };
 
-/* Fills what follows from the rest: attribute_index, seeds, what is read and needed. Call once,
+/* Fills what follows from the rest: attribute_index, draw keys, what is read and needed. Call once,
  * when actions, schema, salt, policies, variants and guardrails are in place. */
 void plan_finish(struct plan *plan);
 

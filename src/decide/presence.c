@@ -172,5 +172,10 @@ void presence_classify_state(const struct plan *plan, const struct policy *asked
         a->values[ATTRIBUTE_SLOT_BREAKS_IN_SESSION].i == 0)
         out->unknown &= ~((uint64_t)1 << ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END);
 
+    /* Before the first answer there is no last one. */
+    if (!request->last_sent)
+        out->unknown &= ~((uint64_t)1 << ATTRIBUTE_SLOT_LAST_SECONDS_AGO |
+                          (uint64_t)1 << ATTRIBUTE_SLOT_LAST_COOLDOWN_S);
+
     out->status = out->invalid ? STATE_INVALID : out->unknown ? STATE_PARTIAL : STATE_COMPLETE;
 }

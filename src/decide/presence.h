@@ -27,7 +27,7 @@ struct session_state {
     uint64_t invalid; /* slots that were read and hold no value of their type */
 };
 
-/* Judges the session against what is read. */
+/* Judges the session, and `last`, against what is read. */
 void presence_classify_state(const struct plan *plan, const struct policy *asked,
                              const struct request *request, struct session_state *out);
 

@@ -15,8 +15,6 @@ struct reading {
     bool refused; /* *e is set; the reader has failed as well, so everything unwinds */
 };
 
-static const double LAST_S_MAX = 1e9;
-
 /* Ends the reading with an error of a field: `pointer` is where. */
 static bool refuse(struct reading *r, enum err_code code, const char *pointer, const char *text)
 {
@@ -87,21 +85,18 @@ static void read_time(struct reading *r, int64_t *us, const char *pointer)
     }
 }
 
-/* A number in [0, max]; null leaves *out as it is. */
-static void read_amount(struct reading *r, double *out, double max, const char *pointer)
+/* The caller's budget is checked; what it is for is not built yet. */
+static void read_tmax(struct reading *r)
 {
+    static const double TMAX_MS_MAX = 1e9;
     struct decimal number;
     enum json_type type = json_peek(&r->json);
-    if (type == JSON_NULL) {
+    if (type == JSON_NULL)
         json_null(&r->json);
-    } else if (type != JSON_NUMBER && type != JSON_ERROR) {
-        refuse(r, ERR_FIELD_TYPE, pointer, "must be a number");
-    } else if (json_number(&r->json, &number)) {
-        if (number.value >= 0 && number.value <= max)
-            *out = number.value;
-        else
-            refuse(r, ERR_FIELD_RANGE, pointer, "must be from 0 to 1,000,000,000");
-    }
+    else if (type != JSON_NUMBER && type != JSON_ERROR)
+        refuse(r, ERR_FIELD_TYPE, "/tmax_ms", "must be a number");
+    else if (json_number(&r->json, &number) && !(number.value >= 0 && number.value <= TMAX_MS_MAX))
+        refuse(r, ERR_FIELD_RANGE, "/tmax_ms", "must be from 0 to 1,000,000,000");
 }
 
 static void read_explain(struct reading *r)
@@ -115,39 +110,19 @@ static void read_explain(struct reading *r)
         refuse(r, ERR_FIELD_TYPE, "/explain", "must be true or false");
 }
 
-static void read_last(struct reading *r)
-{
-    enum json_type type = json_peek(&r->json);
-    if (type == JSON_NULL) {
-        json_null(&r->json);
-        return;
-    }
-    if (type != JSON_OBJECT && type != JSON_ERROR) {
-        refuse(r, ERR_FIELD_TYPE, "/last", "must be an object");
-        return;
-    }
-    struct request_last *last = &r->out->last;
-    last->sent = true;
-    uint32_t seen = 0;
-    struct span key;
-    json_object_begin(&r->json);
-    while (json_object_next(&r->json, &key)) {
-        if (SPAN_IS(key, "seconds_ago")) {
-            if (once(r, &seen, 0))
-                read_amount(r, &last->seconds_ago, LAST_S_MAX, "/last/seconds_ago");
-        } else if (SPAN_IS(key, "cooldown_s")) {
-            if (once(r, &seen, 1))
-                read_amount(r, &last->cooldown_s, LAST_S_MAX, "/last/cooldown_s");
-        } else if (SPAN_IS(key, "ads_delivered")) {
-            if (once(r, &seen, 2))
-                read_amount(r, &last->ads_delivered, LAST_S_MAX, "/last/ads_delivered");
-        } else {
-            json_skip(&r->json);
-        }
-    }
-}
+/* ---- session and last: what is no value of its type is unknown and told, never an error ---- */
 
-/* ---- session: what is no value of its type is unknown and told, never an error ---- */
+/* A fraction of seconds becomes the whole number that allows less: what has passed or is left is
+ * rounded down, what is used up is rounded up. False: it has no such number. */
+static bool seconds_whole(enum attribute_source source, double seconds, int64_t *whole)
+{
+    bool up = source == ATTRIBUTE_SECONDS_USED;
+    if (source != ATTRIBUTE_SECONDS && !up) return false;
+    if (!(seconds >= 0 && seconds < 9e18)) return false;
+    *whole = (int64_t)seconds;
+    if (up) *whole += (double)*whole < seconds;
+    return true;
+}
 
 static void read_attribute_number(struct reading *r, const struct attribute *attribute, int slot)
 {
@@ -159,12 +134,7 @@ static void read_attribute_number(struct reading *r, const struct attribute *att
         valid = number.value - number.value == 0; /* finite */
         a->values[slot].d = number.value;
     } else {
-        valid = number.integral;
-        if (!valid && attribute->source == ATTRIBUTE_SECONDS && number.value >= 0 &&
-            number.value < 9e18) {
-            number.integer = (int64_t)number.value;
-            valid = true;
-        }
+        valid = number.integral || seconds_whole(attribute->source, number.value, &number.integer);
         if (attribute->source != ATTRIBUTE_DECLARED && valid && number.integer < 0) valid = false;
         a->values[slot].i = number.integer;
     }
@@ -219,6 +189,51 @@ static void read_session(struct reading *r)
         } else {
             seen |= (uint64_t)1 << slot;
             read_attribute(r, slot);
+        }
+    }
+}
+
+/* Clocks differ, so a last answer from the future, or from ages ago, is nobody's fault. */
+static void read_last_number(struct reading *r, int slot)
+{
+    struct attributes *a = &r->out->attributes;
+    struct decimal number = {.value = -1};
+    enum json_type type = json_peek(&r->json);
+    if (type == JSON_NULL) {
+        json_null(&r->json);
+        return;
+    }
+    if (type != JSON_NUMBER)
+        json_skip(&r->json);
+    else if (!json_number(&r->json, &number))
+        return;
+    bool valid = number.value >= 0 && number.value <= ATTRIBUTE_LAST_S_MAX;
+    a->values[slot].d = number.value;
+    *(valid ? &a->known : &a->invalid) |= (uint64_t)1 << slot;
+}
+
+static void read_last(struct reading *r)
+{
+    enum json_type type = json_peek(&r->json);
+    if (type == JSON_NULL) {
+        json_null(&r->json);
+        return;
+    }
+    if (type != JSON_OBJECT && type != JSON_ERROR) {
+        refuse(r, ERR_FIELD_TYPE, "/last", "must be an object");
+        return;
+    }
+    uint32_t seen = 0;
+    struct span key;
+    json_object_begin(&r->json);
+    while (json_object_next(&r->json, &key)) {
+        r->out->last_sent = true;
+        if (SPAN_IS(key, "seconds_ago")) {
+            if (once(r, &seen, 0)) read_last_number(r, ATTRIBUTE_SLOT_LAST_SECONDS_AGO);
+        } else if (SPAN_IS(key, "cooldown_s")) {
+            if (once(r, &seen, 1)) read_last_number(r, ATTRIBUTE_SLOT_LAST_COOLDOWN_S);
+        } else { /* `ads_delivered` too: it bears on no decision */
+            json_skip(&r->json);
         }
     }
 }
@@ -367,7 +382,6 @@ static int field_find(struct span key)
 static void read_field(struct reading *r, enum field field)
 {
     struct request *out = r->out;
-    double ignored;
     switch (field) {
     case FIELD_REQUEST_ID:
         read_id(r, &out->request_id, REQUEST_ID_BYTES_MAX, "/request_id");
@@ -402,8 +416,8 @@ static void read_field(struct reading *r, enum field field)
     case FIELD_EXPLAIN:
         read_explain(r);
         break;
-    case FIELD_TMAX_MS: /* checked; what it is for is not built yet */
-        read_amount(r, &ignored, LAST_S_MAX, "/tmax_ms");
+    case FIELD_TMAX_MS:
+        read_tmax(r);
         break;
     case FIELD_OPPORTUNITIES:
         refuse(r, ERR_UNSUPPORTED, "/opportunities", "is reserved and not supported yet");
@@ -418,8 +432,7 @@ static void request_init(const struct plan *plan, struct request *out)
     const struct span none = {NULL, 0};
     out->request_id = out->unit_id = out->session_id = out->segment_id = out->variant_name = none;
     out->time_us = out->as_of_us = REQUEST_TIME_NONE;
-    out->last = (struct request_last){false, -1, -1, -1};
-    out->explain = false;
+    out->last_sent = out->explain = false;
     out->attributes.known = out->attributes.invalid = 0;
     out->posteriors_sent = POSTERIORS_SENT_NOTHING;
     out->unknown_actions = 0;

@@ -42,21 +42,16 @@ enum posteriors_sent {
     POSTERIORS_SENT_OTHER, /* another JSON type */
 };
 
-struct request_last {
-    bool sent;
-    double seconds_ago, cooldown_s; /* finite, >= 0; -1 where not sent */
-    double ads_delivered;
-};
-
 struct request {
     struct span request_id, unit_id, session_id, segment_id, variant_name; /* len 0: absent */
     int segment; /* in the plan; segment_count: other; segment_count + 1: unset */
     int variant; /* in the plan; -1: none named; -2: one that the plan does not have */
     int64_t time_us, as_of_us; /* since 1970; REQUEST_TIME_NONE: not sent */
-    struct request_last last;
+    bool last_sent;            /* `last` is an object with anything in it */
     bool explain;
 
-    struct attributes attributes; /* context slots are filled by decide() */
+    /* Of `session` and of `last`; context slots are filled by decide(). */
+    struct attributes attributes;
 
     enum posteriors_sent posteriors_sent;
     struct posterior_entry entries[ACTIONS_MAX];

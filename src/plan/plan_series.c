@@ -11,7 +11,7 @@ enum dimension {
     BY_STATE_STATUS,
     BY_EXPERIMENT, /* and `none` */
     BY_ASSIGNMENT,
-    BY_ATTRIBUTE, /* of a session */
+    BY_ATTRIBUTE, /* of a session, and of `last` */
     BY_WHY_UNKNOWN,
     BY_GUARDRAIL,
     BY_FALLBACK_REASON,
@@ -48,7 +48,7 @@ static const struct {
     {"interlude_plan_info", 0},
 };
 
-static uint64_t session_attributes(const struct attribute_schema *schema)
+static uint64_t judged_attributes(const struct attribute_schema *schema)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < schema->count; i++)
@@ -66,7 +66,7 @@ uint64_t plan_series_count(const struct plan *plan, const char **largest)
         [BY_STATE_STATUS] = STATE_STATUS_COUNT,
         [BY_EXPERIMENT] = (uint64_t)plan->experiment_count + 1,
         [BY_ASSIGNMENT] = ASSIGNMENT_COUNT,
-        [BY_ATTRIBUTE] = session_attributes(&plan->schema),
+        [BY_ATTRIBUTE] = judged_attributes(&plan->schema),
         [BY_WHY_UNKNOWN] = WHYS_UNKNOWN,
         [BY_GUARDRAIL] = GUARDRAIL_LAST - GUARDRAIL_FIRST + 1,
         [BY_FALLBACK_REASON] = FALLBACK_REASON_COUNT - 1,

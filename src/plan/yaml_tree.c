@@ -121,6 +121,14 @@ static bool check_key(struct builder *b, const struct yaml_tree *mapping,
     return false;
 }
 
+/* Where a mapping's child belongs: the byte order of the keys. */
+static struct yaml_tree **place_of_key(struct yaml_tree *mapping, struct span key)
+{
+    struct yaml_tree **at = &mapping->first;
+    while (*at && span_compare((*at)->key->text, key) < 0) at = &(*at)->next;
+    return at;
+}
+
 /* The rest of a mapping or sequence whose start was read. False: the text cannot be read on. */
 static bool build_children(struct builder *b, struct yaml_tree *parent, int depth)
 {
@@ -147,6 +155,8 @@ static bool build_children(struct builder *b, struct yaml_tree *parent, int dept
             return false;
         }
         parent->count++;
+        if (child->key) end = place_of_key(parent, child->key->text);
+        child->next = *end;
         *end = child;
         end = &child->next;
     }

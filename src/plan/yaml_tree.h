@@ -5,6 +5,10 @@
  * stand twice, keys that are no scalars, and further documents are refused. Scalars are not given a
  * type here: what `20%` or `yes` means is for the reader of the key to say.
  *
+ * A mapping has no order, so its children stand in the byte order of their keys, however they were
+ * written: nothing that is read from a tree can depend on what a sorted file would lose. A sequence
+ * keeps its order.
+ *
  * Threads: one at a time. Ownership: the tree lives in the arena that it was built into, and points
  * into the text, which must outlive it. */
 #ifndef INTERLUDE_PLAN_YAML_TREE_H

@@ -1,5 +1,7 @@
 #include "policy/action.h"
 
+#include "base/hash.h"
+
 int action_find(const struct action_table *table, struct span name)
 {
     for (int i = 0; i < table->count; i++)
@@ -11,7 +13,9 @@ void action_table_finish(struct action_table *table)
 {
     table->with_ads = 0;
     for (int i = 0; i < table->count; i++) {
-        if (table->actions[i].ads == 0)
+        struct action *action = &table->actions[i];
+        action->digest = hash_parts((struct span[]){SPAN("action"), action->name}, 2).lo;
+        if (action->ads == 0)
             table->no_ads = i;
         else
             table->with_ads |= action_bit(i);

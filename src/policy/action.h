@@ -31,6 +31,7 @@ struct action {
     int ads;                 /* 0 to ADS_MAX; 0 for exactly one action of a plan */
     int64_t cooldown_ms;     /* >= 0 */
     int64_t max_duration_ms; /* of the whole pod; 0: not given */
+    uint64_t digest;         /* of the name: whose draws are whose, see policy.h */
 };
 
 struct action_table {
@@ -44,7 +45,7 @@ struct action_table {
 /* The action of that name, or -1. Linear. */
 int action_find(const struct action_table *table, struct span name);
 
-/* Fills by_ads, no_ads and with_ads from count and actions. */
+/* Fills by_ads, no_ads, with_ads and the digests from count and actions. */
 void action_table_finish(struct action_table *table);
 
 /* Actions of more ads than `ads`. */

@@ -3,8 +3,10 @@
  * most ads not above it is served, and the choice tells both. */
 #include "policy/policy.h"
 
-void fixed_choose(const struct policy *policy, const struct choice_input *in, struct choice *out)
+void fixed_choose(const struct policy *policy, const struct choice_input *in, struct hash128 seed,
+                  struct choice *out)
 {
+    (void)seed;
     const struct policy_rule *found = NULL;
     for (int i = 0; i < policy->rule_count && !found; i++) {
         const struct policy_rule *rule = &policy->rules[i];

@@ -1,14 +1,15 @@
 /* floor: p' = (1 - f) p + f / K over the K eligible actions, or f on the fallback's choice.
  *
  * The uniform pick is the inverse of the distribution function over the eligible actions ordered by
- * ads, under a key of its own: so leaving out heavier actions never makes a pick heavier. */
+ * ads, from a word of its own: so leaving out heavier actions never makes a pick heavier. */
 #include "base/rng.h"
 #include "policy/policy.h"
 
-void floor_choose(const struct policy *policy, const struct choice_input *in, struct choice *out)
+void floor_choose(const struct policy *policy, const struct choice_input *in, struct hash128 seed,
+                  struct choice *out)
 {
     uint64_t words[4];
-    rng_block(hash_sip128(in->seeds->floor, in->exploration_key), 0, words);
+    rng_block(seed, (struct rng_stream){DRAW_FLOOR, 0}, 0, words);
     if (rng_open01(words[0]) >= policy->floor) return;
 
     int action;

@@ -1,15 +1,11 @@
 #include "policy/policy.h"
 
-#include "base/err.h"
-
-#include <endian.h>
-
 /* One row a kind: this table is all that has to know a new one. */
 static const struct policy_ops kinds[POLICY_KIND_COUNT] = {
-    [POLICY_FIXED] = {"fixed", false, fixed_choose},
-    [POLICY_THOMPSON] = {"thompson", true, thompson_choose},
-    [POLICY_GREEDY] = {"greedy", true, greedy_choose},
-    [POLICY_UNIFORM] = {"uniform", false, uniform_choose},
+    [POLICY_FIXED] = {"fixed", false, false, fixed_choose},
+    [POLICY_THOMPSON] = {"thompson", true, true, thompson_choose},
+    [POLICY_GREEDY] = {"greedy", true, false, greedy_choose},
+    [POLICY_UNIFORM] = {"uniform", false, true, uniform_choose},
 };
 
 const struct policy_ops *policy_ops(enum policy_kind kind)
@@ -26,32 +22,18 @@ int policy_kind_find(struct span name)
 
 void policy_choose(const struct policy *policy, const struct choice_input *in, struct choice *out)
 {
+    const struct policy_ops *ops = &kinds[policy->kind];
     *out = (struct choice){.rule = -1, .cooldown_ms = -1};
-    kinds[policy->kind].choose(policy, in, out);
-    if (policy->floor > 0) floor_choose(policy, in, out);
-}
-
-/* A digest of the parts, each behind its length, so that no two lists of parts read the same. */
-static struct hash128 seed_of(const struct span *parts, int count)
-{
-    char text[8 * 4 + 4 * 512];
-    size_t used = 0;
-    for (int i = 0; i < count; i++) {
-        INVARIANT(used + 8 + parts[i].len <= sizeof text);
-        uint64_t len = htole64(parts[i].len);
-        memcpy(text + used, &len, 8);
-        memcpy(text + used + 8, parts[i].data, parts[i].len);
-        used += 8 + parts[i].len;
+    if (!ops->draws && policy->floor == 0) {
+        ops->choose(policy, in, (struct hash128){0, 0}, out);
+        return;
     }
-    return hash_sip128((struct hash128){0, 0}, (struct span){text, used});
+    struct hash128 seed = hash_sip128_framed(in->draw_key, in->exploration_key);
+    ops->choose(policy, in, seed, out);
+    if (policy->floor > 0) floor_choose(policy, in, seed, out);
 }
 
-void policy_seeds_init(struct policy_seeds *seeds, const struct action_table *actions,
-                       struct span salt, struct span variant)
+struct hash128 policy_draw_key(struct span salt, struct span variant)
 {
-    for (int i = 0; i < actions->count; i++)
-        seeds->draw[i] =
-            seed_of((struct span[]){SPAN("draw"), actions->actions[i].name, salt, variant}, 4);
-    seeds->pick = seed_of((struct span[]){SPAN("pick"), salt, variant}, 3);
-    seeds->floor = seed_of((struct span[]){SPAN("floor"), salt, variant}, 3);
+    return hash_parts((struct span[]){SPAN("draw"), salt, variant}, 3);
 }

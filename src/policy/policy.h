@@ -4,8 +4,12 @@
  * product knows the kinds apart but by what the row says. To add one, add its file and its row.
  *
  * A policy is immutable once its plan is loaded and is shared by all threads. Choosing is a pure
- * function: no clock, no allocation, no global; draws come from counter-based keys, so masking one
- * action leaves the draws of the others as they were. */
+ * function: no clock, no allocation, no global.
+ *
+ * Randomness: one hash a decision, of the exploration key, seeds a counter-based generator; what is
+ * drawn for what is told apart by the counter (base/rng.h): its purpose, and for an action's draw
+ * the digest of the action's name. So masking an action, or adding one to the plan, leaves the
+ * draws of the others as they were. */
 #ifndef INTERLUDE_POLICY_POLICY_H
 #define INTERLUDE_POLICY_POLICY_H
 
@@ -59,12 +63,11 @@ struct policy {
     uint64_t attributes_read, attributes_needed;
 };
 
-/* The keys under which a variant's draws are made: a 128-bit digest of length-prefixed (domain tag,
- * salt, variant) for each domain. SipHash of the exploration key under it keys the generator. */
-struct policy_seeds {
-    struct hash128 draw[ACTIONS_MAX];
-    struct hash128 pick; /* uniform */
-    struct hash128 floor;
+/* The first word of a stream. These numbers bear on every decision. */
+enum draw_purpose {
+    DRAW_ACTION = 1, /* the second word is the action's digest */
+    DRAW_PICK = 2,   /* the uniform policy's */
+    DRAW_FLOOR = 3,
 };
 
 struct choice_input {
@@ -73,8 +76,8 @@ struct choice_input {
     /* By action; valid for the eligible ones, where the policy reads posteriors. */
     const struct posterior *posteriors[ACTIONS_MAX];
     const struct attributes *attributes;
-    const struct policy_seeds *seeds;
-    struct span exploration_key;
+    struct hash128 draw_key;     /* of the variant: policy_draw_key */
+    struct span exploration_key; /* what is drawn under the same one is the same */
 };
 
 struct choice {
@@ -89,7 +92,10 @@ struct choice {
 struct policy_ops {
     const char *name; /* as in `kind:` */
     bool reads_posteriors;
-    void (*choose)(const struct policy *policy, const struct choice_input *in, struct choice *out);
+    bool draws;
+    /* `seed` keys the generator; it is made for those that draw, else 0. */
+    void (*choose)(const struct policy *policy, const struct choice_input *in, struct hash128 seed,
+                   struct choice *out);
 };
 
 const struct policy_ops *policy_ops(enum policy_kind kind);
@@ -105,17 +111,22 @@ int policy_kind_find(struct span name);
 /* Chooses, floor included. */
 void policy_choose(const struct policy *policy, const struct choice_input *in, struct choice *out);
 
-/* The seeds of one variant. */
-void policy_seeds_init(struct policy_seeds *seeds, const struct action_table *actions,
-                       struct span salt, struct span variant);
+/* The key under which a variant's exploration keys are hashed: a digest of (domain tag, salt,
+ * variant), made once when a plan is loaded. */
+struct hash128 policy_draw_key(struct span salt, struct span variant);
 
 /* Each kind's own file. */
-void fixed_choose(const struct policy *, const struct choice_input *, struct choice *);
-void thompson_choose(const struct policy *, const struct choice_input *, struct choice *);
-void greedy_choose(const struct policy *, const struct choice_input *, struct choice *);
-void uniform_choose(const struct policy *, const struct choice_input *, struct choice *);
+void fixed_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
+                  struct choice *);
+void thompson_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
+                     struct choice *);
+void greedy_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
+                   struct choice *);
+void uniform_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
+                    struct choice *);
 
 /* floor.c: with probability policy->floor, replaces the choice. */
-void floor_choose(const struct policy *, const struct choice_input *, struct choice *);
+void floor_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
+                  struct choice *);
 
 #endif

@@ -13,7 +13,6 @@
 #include "policy/sample.h"
 
 #include "base/num.h"
-#include "base/rng.h"
 
 #include <float.h>
 
@@ -126,27 +125,25 @@ static double draw_nig_mean(const double p[4], struct rng *r)
     return value < -DBL_MAX ? -DBL_MAX : value;
 }
 
-double sample_ordered(const struct posterior *p, struct hash128 key)
+double sample_ordered(const struct posterior *p, struct rng *r)
 {
-    struct rng r;
-    rng_init(&r, key);
     switch ((enum posterior_family)p->family) {
     case FAMILY_BETA:
-        return draw_beta_log_odds(p->p, &r);
+        return draw_beta_log_odds(p->p, r);
     case FAMILY_GAMMA:
-        return draw_gamma_log(p->p[0], p->p[1], &r);
+        return draw_gamma_log(p->p[0], p->p[1], r);
     case FAMILY_NIG:
-        return draw_nig_mean(p->p, &r);
+        return draw_nig_mean(p->p, r);
     case FAMILY_NORMAL:
     case FAMILY_COUNT:
         break;
     }
-    return draw_normal_value(p->p, &r);
+    return draw_normal_value(p->p, r);
 }
 
-double sample_value(const struct posterior *p, struct hash128 key)
+double sample_value(const struct posterior *p, struct rng *r)
 {
-    double ordered = sample_ordered(p, key);
+    double ordered = sample_ordered(p, r);
     if (p->family == FAMILY_BETA) {
         double e = num_exp(ordered < 0 ? ordered : -ordered);
         return ordered < 0 ? e / (1 + e) : 1 / (1 + e);

@@ -48,17 +48,13 @@ static bool fail_not_yet(const struct check *c, size_t at, const char *what)
 
 /* ---- names ---- */
 
-static bool is_session(const struct attribute *a)
-{
-    return a->source != ATTRIBUTE_CONTEXT;
-}
-
 static bool fail_unknown(const struct check *c, const struct node *n)
 {
     struct span names[ATTRIBUTES_MAX];
     size_t count = 0;
     for (uint32_t i = 0; i < c->schema->count; i++)
-        if (n->space.len == 0 || is_session(&c->schema->attributes[i]))
+        if (attribute_in_session(&c->schema->attributes[i]) ||
+            (n->space.len == 0 && c->schema->attributes[i].source == ATTRIBUTE_CONTEXT))
             names[count++] = c->schema->attributes[i].name;
     struct span near = nearest_name(n->name, names, count);
     if (span_is(n->name, "True") || span_is(n->name, "TRUE")) near = SPAN("true");
@@ -91,7 +87,7 @@ static bool resolve(const struct check *c, struct node *n)
                          "`session.elapsed_s`");
     if (slot < 0) return fail_unknown(c, n);
     const struct attribute *a = &c->schema->attributes[slot];
-    if (n->space.len && !is_session(a))
+    if (n->space.len && !attribute_in_session(a))
         return rule_fail(c->e, n->at, "`%.*s` is not in the session; write it bare",
                          clipped(n->name), n->name.data);
     n->slot = slot;

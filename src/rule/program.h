@@ -31,7 +31,7 @@ enum op {
     OP_END,   /* the accumulator is the result */
     OP_TRUTH, /* accumulator = a */
     OP_NOT,
-    OP_HAS,           /* slot a */
+    OP_HAS,           /* slot a; an error where it is invalid */
     OP_FLAG,          /* slot a, a bool */
     OP_FLAG_OR_FALSE, /* the same; unknown is false */
 

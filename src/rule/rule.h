@@ -6,7 +6,11 @@
  *
  * CEL's errors are values here: an attribute that is not known makes an error, `&&` and `||` absorb
  * it where the other side decides (false && error is false, on either side), and what is left over
- * is RULE_ERROR. What an error means is the caller's affair. */
+ * is RULE_ERROR. What an error means is the caller's affair.
+ *
+ * has() tells whether an attribute has a value: false where nothing was sent. Where something was
+ * sent that is no value of its type, it is an error too: the sender did say something, and `no`
+ * would be a guess. */
 #ifndef INTERLUDE_RULE_RULE_H
 #define INTERLUDE_RULE_RULE_H
 
@@ -45,11 +49,11 @@ uint64_t rule_reads(const struct rule *rule);
 /* The slots that are read at a place where nothing guards them: a value is needed. A slot that is
  * in rule_reads() alone is only ever asked for by has(), or read where has() settles the answer
  * without it: `has(x) && x > 3`, `!has(x) || x > 3`, and since `&&` and `||` absorb errors on
- * either side, `x > 3 && has(x)` too. Where every slot of rule_needs() is known, a condition never
- * ends in an error.
+ * either side, `x > 3 && has(x)` too. Where every slot of rule_needs() is known, and none of
+ * rule_reads() is invalid, a condition never ends in an error.
  *
  * `child_directed` is never in here: absent or invalid, it reads as false (has() still tells
- * whether a value of its type was sent). */
+ * whether a value of its type was sent, or is an error). */
 uint64_t rule_needs(const struct rule *rule);
 
 #endif

@@ -3,12 +3,9 @@
 /* -1, 0 or 1 as a three-way comparison. Doubles are never NaN here. */
 #define THREE_WAY(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* UTF-8's bytes are in the order of the code points. */
 static int compare_strings(struct span a, struct span b)
 {
-    size_t len = a.len < b.len ? a.len : b.len;
-    int first = len ? memcmp(a.data, b.data, len) : 0;
-    return first ? THREE_WAY(first, 0) : THREE_WAY(a.len, b.len);
+    return THREE_WAY(span_compare(a, b), 0);
 }
 
 /* Exact: no int is rounded to a double, which would make neighbours above 2^53 equal. */
@@ -78,6 +75,12 @@ static __attribute__((noinline)) enum truth relate(const struct instruction *at,
     }
 }
 
+static inline enum truth has(const struct attributes *values, int slot)
+{
+    if (attribute_known(values, slot)) return TRUTH_TRUE;
+    return attribute_invalid(values, slot) ? TRUTH_ERROR : TRUTH_FALSE;
+}
+
 static enum truth flag_or_false(const struct attributes *values, int slot)
 {
     return truth_of(attribute_known(values, slot) && values->values[slot].b);
@@ -115,7 +118,7 @@ enum rule_result rule_eval(const struct rule *rule, const struct attributes *val
             truth = truth_not[truth];
             break;
         case OP_HAS:
-            truth = truth_of(attribute_known(values, a));
+            truth = has(values, a);
             break;
         case OP_FLAG:
             truth = attribute_known(values, a) ? truth_of(slot[a].b) : TRUTH_ERROR;

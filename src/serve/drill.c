@@ -107,7 +107,7 @@ static void put_session(struct buf *b, const struct plan *plan, const struct att
     for (uint32_t slot = 0; slot < plan->schema.count; slot++) {
         const struct attribute *attribute = &plan->schema.attributes[slot];
         bool known = attribute_known(passing, (int)slot);
-        if (attribute->source == ATTRIBUTE_CONTEXT || (!known && !invalid)) continue;
+        if (!attribute_in_session(attribute) || (!known && !invalid)) continue;
         json_write_key(b, attribute->name);
         if (known)
             put_value(b, attribute->type, passing->values[slot]);
@@ -190,6 +190,10 @@ static bool body_make(struct drill *d, enum signal_site site, int variant, struc
         json_write_string(&b, passing->values[ATTRIBUTE_SLOT_SEGMENT_ID].s);
     }
     put_session(&b, plan, passing, site == SITE_SESSION_INVALID);
+    if (site == SITE_SESSION_INVALID) {
+        json_write_key(&b, SPAN("last"));
+        buf_lit(&b, "{\"seconds_ago\":[],\"cooldown_s\":[]}");
+    }
     if (about_posteriors(site) && site != SITE_POSTERIORS_ABSENT)
         put_posteriors(&b, plan, policy, site);
     if (site == SITE_POSTERIORS_STALE) {
@@ -226,7 +230,7 @@ static bool has_line(const struct decision *decision, enum signal_site site)
     }
 }
 
-/* The attributes of a session that anybody reads. */
+/* The attributes of a session, and of `last`, that anybody reads. */
 static uint64_t session_read(const struct plan *plan)
 {
     uint64_t read = plan->gate_read, context = 0;

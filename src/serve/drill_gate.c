@@ -77,7 +77,7 @@ static bool open_by_count(const struct drill_gate *g, int variant, uint64_t all,
             choose(g, at, (int)(left % digits), &request->attributes);
             left /= digits;
         }
-        if (!guardrail_ad_free(g->plan, request)) return true;
+        if (!guardrail_ad_free(g->plan, request, NULL)) return true;
     }
     return false;
 }
@@ -89,7 +89,7 @@ static bool open_in_step(const struct drill_gate *g, int variant, struct request
         begin(g, variant, &request->attributes);
         for (int at = 0; at < g->slots; at++)
             choose(g, at, i % choices_of(g, at), &request->attributes);
-        if (!guardrail_ad_free(g->plan, request)) return true;
+        if (!guardrail_ad_free(g->plan, request, NULL)) return true;
     }
     return false;
 }
@@ -106,7 +106,7 @@ static bool open_by_chance(const struct drill_gate *g, int variant, int tries,
                 hash_murmur3_32((struct span){(const char *)counter, sizeof counter}, 1);
             choose(g, at, (int)(drawn % (uint32_t)choices_of(g, at)), &request->attributes);
         }
-        if (!guardrail_ad_free(g->plan, request)) return true;
+        if (!guardrail_ad_free(g->plan, request, NULL)) return true;
     }
     return false;
 }
@@ -124,5 +124,5 @@ bool drill_gate_shut(const struct plan *plan)
 {
     struct request *nothing = &(struct request){0};
     const struct rule *gate = plan->guardrails.ad_free;
-    return gate && rule_reads(gate) == 0 && guardrail_ad_free(plan, nothing);
+    return gate && rule_reads(gate) == 0 && guardrail_ad_free(plan, nothing, NULL);
 }

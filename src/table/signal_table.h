@@ -139,7 +139,7 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     X(POSTERIORS_INVALID, posteriors_invalid, WARNING, RARE, PLAN, FIELDS_POSTERIORS,              \
       "The posteriors of an action cannot be true, and count as missing", OPPORTUNITY_POSTERIORS)  \
     X(SESSION_INVALID, session_invalid, WARNING, RARE, PLAN, FIELDS_SESSION_INVALID,               \
-      "An attribute of the session holds no value of its type, and counts as unknown",             \
+      "An attribute of the session or of last holds no value of its type, and counts as unknown",  \
       "a decision")                                                                                \
     X(UNKNOWN_VARIANT, unknown_variant, WARNING, RARE, PLAN, FIELDS_UNKNOWN_VARIANT,               \
       "The request names a variant that the plan does not have; default_variant decided",          \

@@ -161,6 +161,32 @@ class Operations(unittest.TestCase):
             self.assertEqual(c.answer().status, 200)
 
 
+class Last(unittest.TestCase):
+    """What becomes of a `last` that cannot be read: an answer, a log line, metrics, and the account."""
+
+    def test_a_last_from_the_future(self):
+        body = {"request_id": "late", "time": "2026-11-30T08:00:00Z",
+                "last": {"seconds_ago": -2, "ads_delivered": -1}}
+        with Server(plan(more="guardrails: {cooldown: true}\n")) as server:
+            a = post(server.decisions, "/v1/decide", body)
+            self.assertEqual(a.status, 200)
+            told = a.json()
+            self.assertEqual((told["action"], told["state"]), ("none", "invalid"))
+            self.assertIn("cooldown", told["reasons"])
+            line = server.wait_log("session_invalid", 10)
+            self.assertEqual(line["invalid_attributes"], ["last.seconds_ago"])
+            self.assertEqual(line["absent_attributes"], ["last.cooldown_s"])
+            for attribute, why in ("seconds_ago", "invalid"), ("cooldown_s", "absent"):
+                sample = ('interlude_attribute_unknown_total{attribute="last.%s",why="%s"} 1\n'
+                          % (attribute, why)).encode()
+                wait_for(lambda: sample in get(server.operations, "/metrics").body, 10, sample)
+            account = post(server.operations, "/v1/explain", body).json()["considered"]
+            steps = {step["step"]: step for step in account}
+            self.assertEqual(steps["presence"]["invalid_attributes"], ["last.seconds_ago"])
+            self.assertEqual(steps["mask"]["guardrails"],
+                             [{"guardrail": "cooldown", "what": "masked: unknown"}])
+
+
 class Stall(unittest.TestCase):
     def test_other_ports_are_told(self):
         with Server(plan()) as server:

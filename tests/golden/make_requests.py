@@ -84,7 +84,7 @@ def session(r):
         "seconds_since_last_break_end": r.below(2000),
         "breaks_in_session": r.below(5),
         "ads_last_hour": r.below(9),
-        "ad_seconds_last_hour": r.below(260),
+        "ad_seconds_last_hour": r.below(260) if r.chance(0.7) else r.unit() * 260,
         "tier": r.pick(["free", "free", "free", "premium"]),
         "genre": r.pick(["news", "pop", "jazz"]),
         "affinity": r.unit(),
@@ -100,8 +100,19 @@ def session(r):
     return out
 
 
+def last(r):
+    out = {"seconds_ago": r.unit() * 900, "cooldown_s": r.below(1200), "ads_delivered": r.below(4)}
+    kind, key = r.below(10), r.pick(["seconds_ago", "cooldown_s"])
+    if kind == 0:
+        del out[key]
+    elif kind == 1:
+        out[key] = r.pick([None, -1, "x", [], 1e999, 2e9])
+    return out
+
+
 def request(r, i):
-    out = {"request_id": "g-%d" % i}
+    uuid = "%08x-7e1d-4000-8000-%012x" % (r.below(1 << 32), i)
+    out = {"request_id": uuid if i % 3 == 0 else "g-%d" % i}
     seconds = r.below(86400)
     out["time"] = "2026-11-%02dT%02d:%02d:%02d.%03dZ" % (
         1 + r.below(30), seconds // 3600, seconds // 60 % 60, seconds % 60, r.below(1000))
@@ -118,7 +129,7 @@ def request(r, i):
     if r.chance(0.3):
         out["posteriors_as_of"] = "2026-11-%02dT%02d:00:00Z" % (1 + r.below(30), r.below(24))
     if r.chance(0.2):
-        out["last"] = {"seconds_ago": r.unit() * 900, "cooldown_s": r.below(1200), "ads_delivered": r.below(4)}
+        out["last"] = last(r)
     return out
 
 

@@ -63,7 +63,7 @@ REFUSED = [request(body=body) for body in (
     b"[" * 40, b'{"session":' + b"[" * 33, b'{"request_id":"a","request_id":"b"}',
     {"request_id": 3}, {"request_id": "x" * 129}, {"session": 7}, {"time": "yesterday"},
     {"posteriors_as_of": "2026-02-30T00:00:00Z"}, {"explain": "yes"}, {"last": 1},
-    {"last": {"seconds_ago": -1}}, {"variant": 5}, {"variant": "v" * 65}, {"opportunities": []},
+    {"last": []}, {"variant": 5}, {"variant": "v" * 65}, {"opportunities": []},
     [], "text")] + [
         request(path="/nothing", body={}), request(path="/metrics", method="GET"),
         request(path="/v1/decide?x=%25", body={"request_id": "q"}), request(method="GET"),
@@ -102,7 +102,9 @@ def decide_bodies():
         yield {**base, "variant": variant, "posteriors": BETA, "explain": True}
         yield {**base, "variant": variant, "posteriors": beta(pod_2=...), "explain": True}
     for last in ({"seconds_ago": 10, "cooldown_s": 600, "ads_delivered": 2},
-                 {"seconds_ago": 700, "cooldown_s": 600, "ads_delivered": 0}, {}, None):
+                 {"seconds_ago": 700, "cooldown_s": 600, "ads_delivered": 0},
+                 {"seconds_ago": 10}, {"cooldown_s": 600}, {"seconds_ago": -1, "cooldown_s": 600},
+                 {"seconds_ago": "10", "cooldown_s": 1e12, "ads_delivered": -1}, {}, None):
         yield {**base, "posteriors": BETA, "last": last}
     for variant in "nobody", "\u00e9" * 20, "", None:
         for session in SESSION, {"tier": 5}:

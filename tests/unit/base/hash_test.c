@@ -60,6 +60,51 @@ static void test_sip128_uses_the_whole_key(void **state)
     }
 }
 
+static void append(char *text, size_t *used, struct span part)
+{
+    for (int i = 0; i < 8; i++) text[(*used)++] = (char)((uint64_t)part.len >> 8 * i);
+    if (part.len) memcpy(text + *used, part.data, part.len);
+    *used += part.len;
+}
+
+static void test_framed_is_of_the_message_behind_its_length(void **state)
+{
+    (void)state;
+    const struct hash128 key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+    char message[300], whole[308];
+    for (size_t i = 0; i < sizeof message; i++) message[i] = (char)(i * 7);
+    for (size_t len = 0; len <= sizeof message; len++) {
+        size_t used = 0;
+        append(whole, &used, (struct span){message, len});
+        struct hash128 a = hash_sip128_framed(key, (struct span){message, len});
+        struct hash128 b = hash_sip128(key, (struct span){whole, used});
+        assert_true(a.lo == b.lo && a.hi == b.hi);
+    }
+}
+
+static void test_parts_are_hashed_each_behind_its_length(void **state)
+{
+    (void)state;
+    static const struct {
+        struct span parts[3];
+        int count;
+    } rows[] = {
+        {{{"ab", 2}, {"c", 1}}, 2}, {{{"a", 1}, {"bc", 2}}, 2},          {{{"abc", 3}}, 1},
+        {{{"abc", 3}, {"", 0}}, 2}, {{{"", 0}, {"ab", 2}, {"c", 1}}, 3}, {{{NULL, 0}}, 0},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    struct hash128 all[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        char text[64];
+        size_t used = 0;
+        for (int p = 0; p < rows[i].count; p++) append(text, &used, rows[i].parts[p]);
+        struct hash128 h = hash_sip128((struct hash128){0, 0}, (struct span){text, used});
+        all[i] = hash_parts(rows[i].parts, rows[i].count);
+        assert_true(all[i].lo == h.lo && all[i].hi == h.hi);
+        for (int j = 0; j < i; j++) assert_true(all[i].lo != all[j].lo && all[i].hi != all[j].hi);
+    }
+}
+
 static void test_an_empty_span_may_be_null(void **state)
 {
     (void)state;
@@ -129,6 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sip128_vectors),
         cmocka_unit_test(test_sip128_uses_the_whole_key),
+        cmocka_unit_test(test_framed_is_of_the_message_behind_its_length),
+        cmocka_unit_test(test_parts_are_hashed_each_behind_its_length),
         cmocka_unit_test(test_an_empty_span_may_be_null),
         cmocka_unit_test(test_murmur3_vectors),
         cmocka_unit_test(test_murmur3_gives_the_documented_places),

@@ -43,6 +43,8 @@ static void test_output_may_be_the_counter(void **state)
     assert_memory_equal(words, vectors[2].words, sizeof words);
 }
 
+static const struct rng_stream first = {0, 0};
+
 static void test_block_counts_in_the_first_word(void **state)
 {
     (void)state;
@@ -50,7 +52,7 @@ static void test_block_counts_in_the_first_word(void **state)
     const uint64_t blocks[] = {0, 1, 77, UINT64_MAX};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         uint64_t block[4], whole[4];
-        rng_block(key, blocks[i], block);
+        rng_block(key, first, blocks[i], block);
         rng_philox(key, (const uint64_t[4]){blocks[i], 0, 0, 0}, whole);
         assert_memory_equal(block, whole, sizeof block);
     }
@@ -64,9 +66,36 @@ static void test_stream_is_the_blocks_in_order(void **state)
     rng_init(&r, key);
     for (uint64_t block = 0; block < 5; block++) {
         uint64_t words[4];
-        rng_block(key, block, words);
+        rng_block(key, first, block, words);
         for (int i = 0; i < 4; i++) assert_int_equal(rng_next(&r), words[i]);
     }
+}
+
+static void test_a_stream_is_two_words_of_the_counter(void **state)
+{
+    (void)state;
+    static const struct rng_stream streams[] = {{0, 0}, {1, 0}, {0, 1},
+                                                {1, 1}, {2, 0}, {UINT64_MAX, 0x0123456789abcdef}};
+    enum { STREAMS = sizeof streams / sizeof *streams, BLOCKS = 3 };
+    const struct hash128 key = {7, 9};
+    uint64_t seen[STREAMS][BLOCKS][4];
+    for (int s = 0; s < STREAMS; s++) {
+        struct rng r;
+        rng_init_stream(&r, key, streams[s]);
+        for (uint64_t block = 0; block < BLOCKS; block++) {
+            uint64_t words[4];
+            const uint64_t counter[4] = {block, streams[s].purpose, streams[s].item, 0};
+            rng_philox(key, counter, words);
+            for (int i = 0; i < 4; i++) {
+                seen[s][block][i] = rng_next(&r);
+                assert_int_equal(seen[s][block][i], words[i]);
+            }
+        }
+    }
+    for (int a = 0; a < STREAMS * BLOCKS; a++)
+        for (int b = 0; b < a; b++)
+            assert_memory_not_equal(seen[a / BLOCKS][a % BLOCKS], seen[b / BLOCKS][b % BLOCKS],
+                                    sizeof seen[0][0]);
 }
 
 static void test_both_halves_of_the_key_matter(void **state)
@@ -74,7 +103,7 @@ static void test_both_halves_of_the_key_matter(void **state)
     (void)state;
     const struct hash128 keys[] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
     uint64_t words[4][4];
-    for (int i = 0; i < 4; i++) rng_block(keys[i], 0, words[i]);
+    for (int i = 0; i < 4; i++) rng_block(keys[i], first, 0, words[i]);
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < i; j++) assert_memory_not_equal(words[i], words[j], sizeof words[i]);
 }
@@ -107,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_output_may_be_the_counter),
         cmocka_unit_test(test_block_counts_in_the_first_word),
         cmocka_unit_test(test_stream_is_the_blocks_in_order),
+        cmocka_unit_test(test_a_stream_is_two_words_of_the_counter),
         cmocka_unit_test(test_both_halves_of_the_key_matter),
         cmocka_unit_test(test_open01),
     };

@@ -42,13 +42,13 @@ static void test_who_decides(void **state)
         {"{}", ASSIGNMENT_NO_UNIT, V_CONTROL, -1, "rule no_unit"},
         {"{'unit_id':null}", ASSIGNMENT_NO_UNIT, V_CONTROL, -1, "rule no_unit"},
         {"{'unit_id':''}", ASSIGNMENT_NO_UNIT, V_CONTROL, -1, "rule no_unit"},
-        {"{'unit_id':'u-6'}", ASSIGNMENT_EXPERIMENT, V_CONTROL, 0, "rule"},
+        {"{'unit_id':'u-6'}", ASSIGNMENT_EXPERIMENT, V_BAYES, 0, "rule fallback"},
         {"{'unit_id':'u-9f2'}", ASSIGNMENT_DEFAULT, V_CONTROL, -1, "rule"},
         {"{'variant':'random','unit_id':'u-6'}", ASSIGNMENT_CALLER, V_RANDOM, -1, "policy"},
         {"{'variant':'random'}", ASSIGNMENT_CALLER, V_RANDOM, -1, "policy"},
         {"{'variant':'control'}", ASSIGNMENT_CALLER, V_CONTROL, -1, "rule"},
-        {"{'variant':null,'unit_id':'u-6'}", ASSIGNMENT_EXPERIMENT, V_CONTROL, 0, "rule"},
-        {"{'variant':'','unit_id':'u-6'}", ASSIGNMENT_EXPERIMENT, V_CONTROL, 0, "rule"},
+        {"{'variant':null,'unit_id':'u-6'}", ASSIGNMENT_EXPERIMENT, V_BAYES, 0, "rule fallback"},
+        {"{'variant':'','unit_id':'u-6'}", ASSIGNMENT_EXPERIMENT, V_BAYES, 0, "rule fallback"},
         {"{'variant':'nope','unit_id':'u-6'}", ASSIGNMENT_UNKNOWN_VARIANT, V_CONTROL, -1,
          "rule unknown_variant"},
         {"{'variant':'Random'}", ASSIGNMENT_UNKNOWN_VARIANT, V_CONTROL, -1, "rule unknown_variant"},
@@ -175,7 +175,7 @@ static void test_the_first_experiment_that_holds_the_unit(void **state)
     struct decision d;
     allocate_unit(plan, "u-6", &d);
     assert_int_equal(d.experiment, 0);
-    assert_int_equal(d.variant, V_CONTROL);
+    assert_int_equal(d.variant, V_BAYES);
     allocate_unit(plan, "u-9f2", &d);
     assert_int_equal(d.experiment, 1);
     assert_int_equal(d.variant, V_GREEDY);

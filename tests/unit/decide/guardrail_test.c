@@ -104,8 +104,27 @@ static const struct {
     {COOLDOWN, 0, "{}", ALL, "policy", ""},
     {COOLDOWN, 0, "{},'last':null", ALL, "policy", ""},
     {COOLDOWN, 0, "{},'last':{}", ALL, "policy", ""},
-    {COOLDOWN, 0, "{},'last':{'seconds_ago':5}", ALL, "policy", ""},
-    {COOLDOWN, 0, "{},'last':{'cooldown_s':5}", ALL, "policy", ""},
+    /* Sent in part, or with nonsense in it: the answer before this one may well say no. */
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':5}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'cooldown_s':5}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'cooldown_s':0}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'ads_delivered':2}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'second_ago':900,'cooldown_s':60}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':900,'cooldown_s':null}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':null,'cooldown_s':null}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':-1,'cooldown_s':60}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':900,'cooldown_s':-60}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':'900','cooldown_s':60}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':1e999,'cooldown_s':60}", N, "policy cooldown", ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':1000000000.1,'cooldown_s':60}", N, "policy cooldown",
+     ""},
+    {COOLDOWN, 0, "{},'last':{'seconds_ago':1e9,'cooldown_s':60}", ALL, "policy", ""},
+    {COOLDOWN, COOLDOWN, "{},'last':{'seconds_ago':5}", ALL, "policy", "cooldown"},
+    {COOLDOWN, COOLDOWN, "{},'last':{'seconds_ago':-1,'cooldown_s':60}", ALL, "policy", "cooldown"},
+    {COOLDOWN, COOLDOWN, "{},'last':{'seconds_ago':59,'cooldown_s':60}", N, "policy cooldown", ""},
+    {COOLDOWN, COOLDOWN, "{},'last':{}", ALL, "policy", ""},
+    {COOLDOWN, EVERY & ~COOLDOWN, "{},'last':{'seconds_ago':5}", N, "policy cooldown", ""},
+    {0, 0, "{},'last':{'seconds_ago':-5}", ALL, "policy", ""},
     {COOLDOWN, 0, "{},'last':{'seconds_ago':59,'cooldown_s':60}", N, "policy cooldown", ""},
     {COOLDOWN, 0, "{},'last':{'seconds_ago':59.9,'cooldown_s':60}", N, "policy cooldown", ""},
     {COOLDOWN, 0, "{},'last':{'seconds_ago':60,'cooldown_s':60}", ALL, "policy", ""},
@@ -126,7 +145,11 @@ static const struct {
     {HOUR, HOUR, "{'ads_last_hour':4}", N | P1 | P2, "policy ads_per_hour", ""},
 
     {SECONDS, 0, "{'ad_seconds_last_hour':30}", ALL, "policy", ""},
-    {SECONDS, 0, "{'ad_seconds_last_hour':30.5}", ALL, "policy", ""},
+    /* What is used up is rounded up. */
+    {SECONDS, 0, "{'ad_seconds_last_hour':29.5}", ALL, "policy", ""},
+    {SECONDS, 0, "{'ad_seconds_last_hour':30.5}", N | P1 | P2, "policy ad_seconds_per_hour", ""},
+    {SECONDS, 0, "{'ad_seconds_last_hour':90.001}", N, "policy ad_seconds_per_hour", ""},
+    {SECONDS, 0, "{'ad_seconds_last_hour':-0.5}", N, "policy ad_seconds_per_hour", ""},
     {SECONDS, 0, "{'ad_seconds_last_hour':31}", N | P1 | P2, "policy ad_seconds_per_hour", ""},
     {SECONDS, 0, "{'ad_seconds_last_hour':60}", N | P1 | P2, "policy ad_seconds_per_hour", ""},
     {SECONDS, 0, "{'ad_seconds_last_hour':61}", N | P1, "policy ad_seconds_per_hour", ""},
@@ -162,7 +185,9 @@ static const struct {
     {AD_FREE, 0, "{'tier':'free'}", ALL, "policy", ""},
     {AD_FREE, 0, "{}", N, "ad_free", ""},
     {AD_FREE, 0, "{'tier':7}", N, "ad_free", ""},
-    {AD_FREE, AD_FREE, "{}", ALL, "policy", ""},
+    {AD_FREE, AD_FREE, "{}", ALL, "policy", "ad_free"},
+    {AD_FREE, AD_FREE, "{'tier':['premium']}", ALL, "policy", "ad_free"},
+    {AD_FREE, AD_FREE, "{'tier':'free'}", ALL, "policy", ""},
     {AD_FREE, AD_FREE, "{'tier':'premium'}", N, "ad_free", ""},
     /* Where nobody is asked, no other guardrail is evaluated. */
     {EVERY, 0, "{'tier':'premium'}", N, "ad_free", ""},
@@ -171,7 +196,7 @@ static const struct {
     /* together: each one that takes something is told */
     {EVERY, 0, "{" KNOWN "}", ALL, "policy", ""},
     {EVERY, EVERY, "{}", ALL, "policy",
-     "grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day content_remaining "
+     "ad_free grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day content_remaining "
      "content_boundary"},
     {EVERY & ~AD_FREE, 0, "{}", N,
      "policy grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day content_remaining "
@@ -216,43 +241,56 @@ struct item {
 static const struct {
     struct item items[3];
     const char *session;
-    action_set eligible;
+    action_set eligible, permissive; /* the latter where on_unknown says so */
 } lists[] = {
-    {{{NULL, 6}, {NULL, 4}, {NULL, 5}}, "{'ads_last_hour':2}", N | P1 | P2},
-    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':true}", N | P1 | P2},
-    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':false}", ALL},
-    {{{NULL, 1}, {"car", 6}}, "{'ads_last_hour':0,'car':true}", N | P1},
-    /* An error counts as true. */
-    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0}", N | P1 | P2},
-    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':'yes'}", N | P1 | P2},
-    {{{"has(car) && car", 2}, {NULL, 6}}, "{'ads_last_hour':0}", ALL},
-    {{{"tenure_days > 1", 1}}, "{'ads_last_hour':0}", N | P1},
+    {{{NULL, 6}, {NULL, 4}, {NULL, 5}}, "{'ads_last_hour':2}", N | P1 | P2, N | P1 | P2},
+    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':true}", N | P1 | P2, N | P1 | P2},
+    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':false}", ALL, ALL},
+    {{{NULL, 1}, {"car", 6}}, "{'ads_last_hour':0,'car':true}", N | P1, N | P1},
+    /* An error counts as true; as false where the guardrail is permissive. */
+    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0}", N | P1 | P2, ALL},
+    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':5}", N, N | P1},
+    {{{"car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':'yes'}", N | P1 | P2, ALL},
+    {{{"has(car) && car", 2}, {NULL, 6}}, "{'ads_last_hour':0}", ALL, ALL},
+    {{{"has(car) && car", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':1}", N | P1 | P2, ALL},
+    {{{"!has(car)", 2}, {NULL, 6}}, "{'ads_last_hour':0,'car':1}", N | P1 | P2, ALL},
+    {{{"tenure_days > 1", 1}}, "{'ads_last_hour':0}", N | P1, ALL},
     /* None holds: no cap, and so nothing that could be unknown. */
-    {{{"car", 2}}, "{'car':false}", ALL},
-    {{{"car", 2}}, "{'car':false,'ads_last_hour':99}", ALL},
-    {{{"car", 2}}, "{'car':true}", N},
-    {{{"car", 0}}, "{'car':true,'ads_last_hour':0}", N},
-    {{{"variant == 'random'", 1}, {NULL, 6}}, "{'ads_last_hour':0}", N | P1},
-    {{{"variant == 'control'", 1}, {NULL, 6}}, "{'ads_last_hour':0}", ALL},
+    {{{"car", 2}}, "{'car':false}", ALL, ALL},
+    {{{"car", 2}}, "{'car':false,'ads_last_hour':99}", ALL, ALL},
+    {{{"car", 2}}, "{'car':true}", N, ALL},
+    {{{"car", 0}}, "{'car':true,'ads_last_hour':0}", N, N},
+    {{{"variant == 'random'", 1}, {NULL, 6}}, "{'ads_last_hour':0}", N | P1, N | P1},
+    {{{"variant == 'control'", 1}, {NULL, 6}}, "{'ads_last_hour':0}", ALL, ALL},
 };
+
+static struct plan *plan_of_list(const struct item items[3], bool permissive)
+{
+    struct plan *plan = plan_of(0, permissive ? HOUR : 0);
+    for (int j = 0; j < 3; j++) {
+        if (!items[j].when && !items[j].max) continue;
+        fixture_cap(&plan->guardrails.ads_per_hour,
+                    items[j].when ? fixture_rule(plan, items[j].when) : NULL, items[j].max);
+    }
+    return fixture_finish(plan);
+}
 
 static void test_of_a_list_the_strictest_that_holds(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        struct plan *plan = plan_of(0, 0);
-        for (int j = 0; j < 3; j++) {
-            const struct item *item = &lists[i].items[j];
-            if (!item->when && !item->max) continue;
-            fixture_cap(&plan->guardrails.ads_per_hour,
-                        item->when ? fixture_rule(plan, item->when) : NULL, item->max);
-        }
-        fixture_finish(plan);
+    for (size_t i = 0; i < 2 * sizeof lists / sizeof *lists; i++) {
+        bool permissive = i % 2;
+        struct plan *plan = plan_of_list(lists[i / 2].items, permissive);
         char text[512];
-        snprintf(text, sizeof text, "{'variant':'random','session':%s}", lists[i].session);
+        snprintf(text, sizeof text, "{'variant':'random','session':%s}", lists[i / 2].session);
         struct run run;
         const struct decision *d = run_decide(&run, plan, text);
-        if (d->eligible != lists[i].eligible) fail_msg("list %zu: %x", i, d->eligible);
+        if (d->eligible != (permissive ? lists[i / 2].permissive : lists[i / 2].eligible))
+            fail_msg("list %zu%s: %x", i / 2, permissive ? ", permissive" : "", d->eligible);
+        /* What is unknown is told wherever it makes a difference. */
+        if (lists[i / 2].permissive != lists[i / 2].eligible)
+            assert_int_equal(permissive ? d->unenforced : d->assumed, 1u << REASON_ADS_PER_HOUR);
+        assert_int_equal(permissive ? d->assumed : d->unenforced, 0);
         run_done(&run);
         plan_free(plan);
     }
@@ -294,7 +332,10 @@ static const struct {
     {COOLDOWN, 60000, false, "{},'last':{'seconds_ago':9.5,'cooldown_s':100}", 91},
     {COOLDOWN, 60000, false, "{},'last':{'seconds_ago':100,'cooldown_s':100}", 60},
     {COOLDOWN, 60000, false, "{},'last':{'seconds_ago':0,'cooldown_s':1000000000}", 1000000000},
+    /* Nothing is added where it is not known. */
     {COOLDOWN, 60000, false, "{},'last':{'cooldown_s':100}", 60},
+    {COOLDOWN, 60000, false, "{},'last':{'seconds_ago':-1,'cooldown_s':100}", 60},
+    {COOLDOWN, 60000, false, "{},'last':{'seconds_ago':0,'cooldown_s':1e10}", 60},
     {0, 60000, false, "{},'last':{'seconds_ago':0,'cooldown_s':100}", 60},
     {GRACE | GAP | COOLDOWN, 60000, false,
      "{'elapsed_s':10,'seconds_since_last_break_end':5},'last':{'seconds_ago':0,'cooldown_s':250}",

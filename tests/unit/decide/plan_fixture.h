@@ -129,9 +129,9 @@ static inline struct plan *fixture_plan(void)
     adload->salt = SPAN("adload-1");
     adload->slice_ppm = 200000;
     adload->split_count = 2;
-    adload->split[0].variant = V_CONTROL;
+    adload->split[0].variant = V_BAYES;
     adload->split[0].up_to = 50;
-    adload->split[1].variant = V_BAYES;
+    adload->split[1].variant = V_CONTROL;
     adload->split[1].up_to = 100;
 
     fixture_no_guardrails(plan);

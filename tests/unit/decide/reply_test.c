@@ -38,9 +38,9 @@ static const struct {
             ",'segment_id':'Core \xc3\xa9','action':'pod_2','ads':2,'max_duration_s':60,"
             "'cooldown_s':720,'posteriors':'unsolicited','state':'complete','reasons':['rule']}"},
     {"{'request_id':'r-123','unit_id':'u-6'," EXAMPLE_SESSION "}",
-     HEAD_1 "'control','assignment':'experiment','experiment':'adload','policy':'promoted'" HEAD_2
+     HEAD_1 "'bayes','assignment':'experiment','experiment':'adload','policy':'promoted'" HEAD_2
             ",'action':'pod_2','ads':2,'max_duration_s':60,'cooldown_s':720,"
-            "'posteriors':'by_design','state':'complete','reasons':['rule']}"},
+            "'posteriors':'absent','state':'complete','reasons':['rule','fallback']}"},
     /* nothing is known: no ad, and every guardrail that would take one says so */
     {"{'request_id':'r-123'}",
      HEAD_1 "'control','assignment':'no_unit','policy':'promoted'" HEAD_2
@@ -225,6 +225,104 @@ static void test_a_buffer_too_small_is_told(void **state)
     run_done(&run);
 }
 
+/* ---- what the account says of what is unknown ---- */
+
+#define GATE_ASKED "{'step':'gate','asked':true}"
+#define GATE_OF(asked, because)                                                            \
+    "{'step':'gate','asked':" asked ",'guardrail':'ad_free','when':'has(tier) && tier == " \
+    "\\u0027premium\\u0027','because':'" because "'}"
+#define GUARDRAIL(name, what) "{'guardrail':'" name "','what':'" what "'}"
+
+static const struct {
+    const char *session; /* and more fields of the request behind it */
+    uint32_t permissive;
+    const char *gate, *guardrails; /* guardrails NULL: no such step */
+} accounts[] = {
+    {"{'ads_last_hour':0,'car':false}", 0, GATE_ASKED, ""},
+    {"{'ads_last_hour':5,'car':false}", 0, GATE_ASKED, GUARDRAIL("ads_per_hour", "masked")},
+    {"{}", 0, GATE_ASKED, GUARDRAIL("ads_per_hour", "masked: unknown")},
+    {"{'ads_last_hour':0}", 0, GATE_ASKED, GUARDRAIL("ads_per_hour", "masked: unknown")},
+    {"{}", 1u << REASON_ADS_PER_HOUR, GATE_ASKED,
+     GUARDRAIL("ads_per_hour", "not enforced: unknown")},
+    /* One item masks, another is not known to hold. */
+    {"{'ads_last_hour':5}", 1u << REASON_ADS_PER_HOUR, GATE_ASKED,
+     GUARDRAIL("ads_per_hour", "masked") "," GUARDRAIL("ads_per_hour", "not enforced: unknown")},
+    {"{'ads_last_hour':0,'car':false},'last':{'seconds_ago':-3}", 0, GATE_ASKED,
+     GUARDRAIL("cooldown", "masked: unknown")},
+    {"{'ads_last_hour':0,'car':false},'last':{'seconds_ago':-3}", 1u << REASON_COOLDOWN, GATE_ASKED,
+     GUARDRAIL("cooldown", "not enforced: unknown")},
+    {"{'tier':'premium'}", 0, GATE_OF("false", "true"), NULL},
+    {"{'tier':['premium']}", 0, GATE_OF("false", "unknown"), NULL},
+    {"{'tier':['premium'],'ads_last_hour':0,'car':false}", 1u << REASON_AD_FREE,
+     GATE_OF("true", "not enforced: unknown"), ""},
+};
+
+static json_t *json_of(const char *text)
+{
+    char json[1024];
+    snprintf(json, sizeof json, "%s", text);
+    for (char *at = json; *at; at++)
+        if (*at == '\'') *at = '"';
+    json_t *value = json_loads(json, 0, NULL);
+    if (!value) fail_msg("%s", json);
+    return value;
+}
+
+/* The step of that name in the account; NULL: there is none. */
+static json_t *step_of(json_t *reply, const char *name)
+{
+    size_t i;
+    json_t *step;
+    json_array_foreach(json_object_get(reply, "considered"), i, step)
+    {
+        if (strcmp(json_string_value(json_object_get(step, "step")), name) == 0) return step;
+    }
+    return NULL;
+}
+
+static struct plan *plan_of_accounts(uint32_t permissive)
+{
+    struct plan *of = fixture_bare();
+    of->guardrails.ad_free = fixture_rule(of, "has(tier) && tier == 'premium'");
+    of->guardrails.cooldown = true;
+    fixture_cap(&of->guardrails.ads_per_hour, NULL, 6);
+    fixture_cap(&of->guardrails.ads_per_hour, fixture_rule(of, "car"), 2);
+    of->guardrails.permissive = permissive;
+    return fixture_finish(of);
+}
+
+static void test_the_account_tells_what_was_unknown(void **state)
+{
+    (void)state;
+    static char text[REPLY_EXPLAIN_BYTES_MAX];
+    for (size_t i = 0; i < sizeof accounts / sizeof *accounts; i++) {
+        struct plan *of = plan_of_accounts(accounts[i].permissive);
+        char body[512], guardrails[512];
+        struct run run;
+        snprintf(body, sizeof body, "{'variant':'random','explain':true,'session':%s}",
+                 accounts[i].session);
+        run_decide(&run, of, body);
+        struct buf b = buf_of(text, sizeof text);
+        reply_write(&b, of, &run.request, &run.decision, run.now_us);
+        json_t *reply = json_loadb(b.data, b.len, 0, NULL), *gate = json_of(accounts[i].gate);
+        assert_non_null(reply);
+        if (!json_equal(step_of(reply, "gate"), gate)) fail_msg("%s: %.*s", body, (int)b.len, text);
+        json_decref(gate);
+        json_t *mask = step_of(reply, "mask");
+        assert_int_equal(mask != NULL, accounts[i].guardrails != NULL);
+        if (mask) {
+            snprintf(guardrails, sizeof guardrails, "[%s]", accounts[i].guardrails);
+            json_t *expected = json_of(guardrails);
+            if (!json_equal(json_object_get(mask, "guardrails"), expected))
+                fail_msg("%s: %.*s", body, (int)b.len, text);
+            json_decref(expected);
+        }
+        json_decref(reply);
+        run_done(&run);
+        plan_free(of);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_ids_come_back_as_they_were),
         cmocka_unit_test(test_the_longest_answer_fits),
         cmocka_unit_test(test_explain_adds_and_changes_nothing),
+        cmocka_unit_test(test_the_account_tells_what_was_unknown),
         cmocka_unit_test(test_a_buffer_too_small_is_told),
     };
     plan = fixture_finish(fixture_plan());

@@ -115,30 +115,33 @@ enum { VALUE_UNKNOWN = -1, VALUE_INVALID = -2 };
 
 static const struct {
     const char *json;
-    int64_t seconds, count; /* what it is for each kind of int; VALUE_INVALID: no value */
+    int64_t seconds, used, count; /* what it is for each kind of int; VALUE_INVALID: no value */
 } numbers[] = {
-    {"0", 0, 0},
-    {"-0", 0, 0},
-    {"7", 7, 7},
-    {"7.0", 7, 7},
-    {"7e0", 7, 7},
-    {"70e-1", 7, 7},
-    {"7.9", 7, VALUE_INVALID},
-    {"7.999999999", 7, VALUE_INVALID},
-    {"0.5", 0, VALUE_INVALID},
-    {"1e-999", 0, VALUE_INVALID},
-    {"-1", VALUE_INVALID, VALUE_INVALID},
-    {"-0.5", VALUE_INVALID, VALUE_INVALID},
-    {"-1e-5", VALUE_INVALID, VALUE_INVALID},
-    {"-1e999", VALUE_INVALID, VALUE_INVALID},
-    {"1e999", VALUE_INVALID, VALUE_INVALID},
-    {"9007199254740993", 9007199254740993, 9007199254740993},
-    {"9223372036854775807", INT64_MAX, INT64_MAX},
-    {"null", VALUE_UNKNOWN, VALUE_UNKNOWN},
-    {"'7'", VALUE_INVALID, VALUE_INVALID},
-    {"true", VALUE_INVALID, VALUE_INVALID},
-    {"[7]", VALUE_INVALID, VALUE_INVALID},
-    {"{}", VALUE_INVALID, VALUE_INVALID},
+    {"0", 0, 0, 0},
+    {"-0", 0, 0, 0},
+    {"7", 7, 7, 7},
+    {"7.0", 7, 7, 7},
+    {"7e0", 7, 7, 7},
+    {"70e-1", 7, 7, 7},
+    {"7.9", 7, 8, VALUE_INVALID},
+    {"7.999999999", 7, 8, VALUE_INVALID},
+    {"0.5", 0, 1, VALUE_INVALID},
+    {"1e-999", 0, 0, VALUE_INVALID},
+    {"210.9", 210, 211, VALUE_INVALID},
+    {"210.0", 210, 210, 210},
+    {"9007199254740992.5", 9007199254740992, 9007199254740992, VALUE_INVALID},
+    {"-1", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"-0.5", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"-1e-5", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"-1e999", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"1e999", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"9007199254740993", 9007199254740993, 9007199254740993, 9007199254740993},
+    {"9223372036854775807", INT64_MAX, INT64_MAX, INT64_MAX},
+    {"null", VALUE_UNKNOWN, VALUE_UNKNOWN, VALUE_UNKNOWN},
+    {"'7'", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"true", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"[7]", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
+    {"{}", VALUE_INVALID, VALUE_INVALID, VALUE_INVALID},
 };
 
 static void assert_int_slot(const struct plan *plan, int slot, const char *json, int64_t expected)
@@ -158,12 +161,12 @@ static void assert_int_slot(const struct plan *plan, int slot, const char *json,
     run_done(&run);
 }
 
-static void test_fractions_are_floored_for_seconds_and_invalid_for_counts(void **state)
+static void test_fractions_of_seconds_allow_less_and_of_counts_are_invalid(void **state)
 {
     (void)state;
-    static const int seconds[] = {
-        ATTRIBUTE_SLOT_ELAPSED_S, ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END,
-        ATTRIBUTE_SLOT_AD_SECONDS_LAST_HOUR, ATTRIBUTE_SLOT_CONTENT_REMAINING_S};
+    static const int seconds[] = {ATTRIBUTE_SLOT_ELAPSED_S,
+                                  ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END,
+                                  ATTRIBUTE_SLOT_CONTENT_REMAINING_S};
     static const int counts[] = {ATTRIBUTE_SLOT_TRACKS_PLAYED, ATTRIBUTE_SLOT_BREAKS_IN_SESSION,
                                  ATTRIBUTE_SLOT_ADS_LAST_HOUR, ATTRIBUTE_SLOT_ADS_TODAY,
                                  ATTRIBUTE_SLOT_TENURE_DAYS};
@@ -171,6 +174,8 @@ static void test_fractions_are_floored_for_seconds_and_invalid_for_counts(void *
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         for (size_t j = 0; j < sizeof seconds / sizeof *seconds; j++)
             assert_int_slot(plan, seconds[j], numbers[i].json, numbers[i].seconds);
+        assert_int_slot(plan, ATTRIBUTE_SLOT_AD_SECONDS_LAST_HOUR, numbers[i].json,
+                        numbers[i].used);
         for (size_t j = 0; j < sizeof counts / sizeof *counts; j++)
             assert_int_slot(plan, counts[j], numbers[i].json, numbers[i].count);
     }
@@ -255,7 +260,8 @@ static void test_strings_have_a_longest_length(void **state)
 static void test_a_session_cannot_set_the_context(void **state)
 {
     (void)state;
-    static const char *const names[] = {"segment_id", "variant", "hour", "weekday"};
+    static const char *const names[] = {"segment_id", "variant",          "hour",
+                                        "weekday",    "last.seconds_ago", "last.cooldown_s"};
     struct plan *plan = fixture_finish(fixture_plan());
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(plan_attribute_find(plan, span_of(names[i])), -1);
@@ -308,6 +314,100 @@ static void test_context(void **state)
     }
 }
 
+/* `last` is judged as the session is, where the cooldown guardrail reads it; never an error. */
+static const struct {
+    const char *last;
+    enum state_status status;
+    const char *unknown, *invalid;
+} lasts[] = {
+    {"null", STATE_COMPLETE, "", ""},
+    {"{}", STATE_COMPLETE, "", ""},
+    {"{'seconds_ago':5,'cooldown_s':60}", STATE_COMPLETE, "", ""},
+    {"{'seconds_ago':0,'cooldown_s':0,'ads_delivered':-7}", STATE_COMPLETE, "", ""},
+    {"{'seconds_ago':-0.0,'cooldown_s':1e9,'ads_delivered':'two','x':[{}]}", STATE_COMPLETE, "",
+     ""},
+    {"{'seconds_ago':5}", STATE_PARTIAL, "last.cooldown_s", ""},
+    {"{'cooldown_s':5,'seconds_ago':null}", STATE_PARTIAL, "last.seconds_ago", ""},
+    {"{'ads_delivered':2}", STATE_PARTIAL, "last.seconds_ago last.cooldown_s", ""},
+    {"{'seconds_ago':null}", STATE_PARTIAL, "last.seconds_ago last.cooldown_s", ""},
+    {"{'x':1}", STATE_PARTIAL, "last.seconds_ago last.cooldown_s", ""},
+    {"{'seconds_ago':-1,'cooldown_s':60}", STATE_INVALID, "", "last.seconds_ago"},
+    {"{'seconds_ago':-1e-9,'cooldown_s':60}", STATE_INVALID, "", "last.seconds_ago"},
+    {"{'seconds_ago':-1}", STATE_INVALID, "last.cooldown_s", "last.seconds_ago"},
+    {"{'seconds_ago':'5','cooldown_s':[60]}", STATE_INVALID, "",
+     "last.seconds_ago last.cooldown_s"},
+    {"{'seconds_ago':1e999,'cooldown_s':true}", STATE_INVALID, "",
+     "last.seconds_ago last.cooldown_s"},
+    {"{'seconds_ago':1,'cooldown_s':1000000000.5}", STATE_INVALID, "", "last.cooldown_s"},
+};
+
+static void test_last(void **state)
+{
+    (void)state;
+    struct plan *plans[] = {fixture_bare(), fixture_bare()};
+    plans[1]->guardrails.cooldown = true;
+    for (int p = 0; p < 2; p++) fixture_finish(plans[p]);
+    for (size_t i = 0; i < 2 * sizeof lasts / sizeof *lasts; i++) {
+        const bool read = i % 2;
+        const char *last = lasts[i / 2].last;
+        char text[512], unknown[512], invalid[512];
+        struct run run;
+        snprintf(text, sizeof text, "{'variant':'random','last':%s}", last);
+        const struct decision *d = run_decide(&run, plans[read], text);
+        slots_text(plans[read], d->state.unknown, unknown);
+        slots_text(plans[read], d->state.invalid, invalid);
+        if (d->state.status != (read ? lasts[i / 2].status : STATE_COMPLETE) ||
+            strcmp(unknown, read ? lasts[i / 2].unknown : "") ||
+            strcmp(invalid, read ? lasts[i / 2].invalid : ""))
+            fail_msg("%s, %s: %s, unknown <%s>, invalid <%s>", last, read ? "read" : "not read",
+                     state_status_name(d->state.status), unknown, invalid);
+        run_done(&run);
+    }
+    for (int p = 0; p < 2; p++) plan_free(plans[p]);
+}
+
+/* Where nobody is asked, no guardrail but ad_free is looked at. */
+static void test_last_of_an_ad_free_listener(void **state)
+{
+    (void)state;
+    struct plan *plan = fixture_plan();
+    plan->guardrails.cooldown = true;
+    fixture_finish(plan);
+    struct run run;
+    const struct decision *d =
+        run_decide(&run, plan, "{'session':{'tier':'premium'},'last':{'seconds_ago':-1}}");
+    assert_null(d->asked);
+    assert_int_equal(d->state.status, STATE_COMPLETE);
+    assert_int_equal(d->masked, 1u << REASON_AD_FREE);
+    run_done(&run);
+    plan_free(plan);
+}
+
+/* The demonstration plan's `has(tier) && tier == 'premium'`: no tier is no premium listener, but
+ * one that cannot be read may be. */
+static void test_a_tier_of_the_wrong_type_is_ad_free(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tier;
+        bool ad_free;
+    } tiers[] = {{"'free'", false}, {"null", false}, {"'premium'", true}, {"['premium']", true},
+                 {"7", true},       {"true", true},  {"{}", true}};
+    struct plan *plan = fixture_finish(fixture_plan());
+    for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++) {
+        char text[512];
+        struct run run;
+        snprintf(text, sizeof text, "{'variant':'control','session':{" KNOWN ",'tier':%s}}",
+                 tiers[i].tier);
+        const struct decision *d = run_decide(&run, plan, text);
+        if ((d->asked == NULL) != tiers[i].ad_free) fail_msg("%s", text);
+        assert_int_equal(d->state.status, i > 2 ? STATE_INVALID : STATE_COMPLETE);
+        assert_int_equal(d->assumed, i > 2 ? 1u << REASON_AD_FREE : 0);
+        run_done(&run);
+    }
+    plan_free(plan);
+}
+
 /* What has() guards, and what it does not. */
 static void test_guarded_attributes(void **state)
 {
@@ -351,12 +451,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_fractions_are_floored_for_seconds_and_invalid_for_counts),
+        cmocka_unit_test(test_fractions_of_seconds_allow_less_and_of_counts_are_invalid),
         cmocka_unit_test(test_other_types),
         cmocka_unit_test(test_strings_have_a_longest_length),
         cmocka_unit_test(test_a_session_cannot_set_the_context),
         cmocka_unit_test(test_context),
         cmocka_unit_test(test_guarded_attributes),
+        cmocka_unit_test(test_last),
+        cmocka_unit_test(test_last_of_an_ad_free_listener),
+        cmocka_unit_test(test_a_tier_of_the_wrong_type_is_ad_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,7 +307,7 @@ static void test_fingerprint_is_pinned(void **state)
 {
     (void)state;
     struct plan *plan = load_good(plan_demo_text(), "demo");
-    assert_string_equal(plan->fingerprint, "fccddd07797d");
+    assert_string_equal(plan->fingerprint, "450de3e0d181");
     static const struct hash128 no_key;
     struct buf b = buf_of(memory[0], sizeof memory[0]);
     plan_print_decides(&b, plan);
@@ -348,19 +348,19 @@ static void test_series(void **state)
 {
     (void)state;
     /* The demonstration plan: variants and unknown, segments and other and unset. */
-    enum { V = 4 + 1, S = 4 + 2, A = 4, EXPERIMENTS = 1 + 1, ATTRIBUTES = 16 + 1 };
+    enum { V = 4 + 1, S = 4 + 2, A = 4, EXPERIMENTS = 1 + 1, ATTRIBUTES = 16 + 1 + 2 };
     const uint64_t expected = V * S * A             /* decisions */
                               + EXPERIMENTS * 5 * V /* assignments */
                               + V * (54 + 1 + 2)    /* durations: buckets, +Inf, sum and count */
                               + V * S * 9           /* posteriors */
                               + V * 3               /* state */
                               + V * S * A           /* missing posteriors */
-                              + ATTRIBUTES * 2      /* unknown attributes: absent, invalid */
-                              + V * 9               /* guardrails */
-                              + V * 5               /* fallbacks */
-                              + V + V               /* ads decided, covered seconds */
-                              + V + V               /* unused posteriors, errors of rules */
-                              + 1;                  /* plan info */
+                              + ATTRIBUTES * 2 /* unknown attributes, `last` too: absent, invalid */
+                              + V * 9          /* guardrails */
+                              + V * 5          /* fallbacks */
+                              + V + V          /* ads decided, covered seconds */
+                              + V + V          /* unused posteriors, errors of rules */
+                              + 1;             /* plan info */
     struct plan *plan = load_good(plan_demo_text(), "demo");
     const char *largest = NULL;
     assert_int_equal(plan_series_count(plan, &largest), expected);

@@ -46,13 +46,23 @@ static void test_demo_labels(void **state)
     plan_free(plan);
 }
 
+static const struct policy *policy_named(const struct plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->policy_count; i++)
+        if (span_is(plan->policies[i].name, name)) return &plan->policies[i];
+    fail_msg("there is no policy `%s`", name);
+    return NULL;
+}
+
 static void test_demo_policies(void **state)
 {
     (void)state;
     struct plan *plan = load_good(plan_demo_text(), "demo");
     assert_int_equal(plan->policy_count, 4);
-    const struct policy *fixed = &plan->policies[0], *bayes = &plan->policies[1],
-                        *greedy = &plan->policies[2], *random = &plan->policies[3];
+    const struct policy *fixed = policy_named(plan, "promoted"),
+                        *bayes = policy_named(plan, "bayesian"),
+                        *greedy = policy_named(plan, "greedy"),
+                        *random = policy_named(plan, "random");
     assert_int_equal(fixed->kind, POLICY_FIXED);
     assert_int_equal(fixed->rule_count, 3);
     assert_true(
@@ -73,15 +83,16 @@ static void test_demo_policies(void **state)
     assert_null(random->fallback);
 
     assert_int_equal(plan->variant_count, 4);
-    assert_int_equal(plan->default_variant, 0);
-    assert_ptr_equal(plan->variants[1].policy, bayes);
+    assert_int_equal(plan->default_variant, plan_variant_find(plan, SPAN("control")));
+    assert_ptr_equal(plan->variants[plan_variant_find(plan, SPAN("bayes"))].policy, bayes);
     const struct plan_experiment *e = &plan->experiments[0];
     assert_int_equal(plan->experiment_count, 1);
     assert_int_equal(e->slice_ppm, 200000);
     assert_int_equal(e->split_count, 2);
     assert_int_equal(e->split[0].up_to, 500000);
     assert_int_equal(e->split[1].up_to, 1000000);
-    assert_int_equal(e->split[1].variant, 1);
+    assert_int_equal(e->split[0].variant, plan_variant_find(plan, SPAN("bayes")));
+    assert_int_equal(e->split[1].variant, plan_variant_find(plan, SPAN("control")));
     plan_free(plan);
 }
 
@@ -126,7 +137,7 @@ static void test_everything(void **state)
     struct settings *settings;
     struct plan *plan = load_both(text, &settings, "good-everything");
     free((void *)text.data); /* nothing of the text is kept */
-    const struct policy *t = &plan->policies[0];
+    const struct policy *t = policy_named(plan, "t"), *g = policy_named(plan, "g");
     assert_int_equal(t->on_partial, ON_PARTIAL_PRIOR);
     assert_int_equal(t->on_empty, ON_EMPTY_COLD_START);
     assert_int_equal(t->on_stale, ON_STALE_FALLBACK);
@@ -137,8 +148,8 @@ static void test_everything(void **state)
     assert_false(signbit(t->prior[1].p[0]));
     assert_true(t->weight[2] == -1 && t->offset[2] == 0.30000000000000004);
     assert_false(t->values_equal);
-    assert_true(plan->policies[1].values_equal);
-    assert_int_equal(plan->policies[1].prior[0].family, FAMILY_GAMMA);
+    assert_true(g->values_equal);
+    assert_int_equal(g->prior[0].family, FAMILY_GAMMA);
     assert_int_equal(plan->experiments[0].slice_ppm, 1);
     assert_int_equal(plan->experiments[0].split[2].up_to, 1000000);
     assert_int_equal(plan->timezone_offset_s, -12600);
@@ -252,12 +263,12 @@ static void test_limits(void **state)
         struct sizes sizes;
         const char *error; /* NULL: it loads */
     } cases[] = {
-        {{15, 5, 44, 32, 256, 5, 16, 8}, NULL},
+        {{15, 5, 42, 32, 256, 5, 16, 8}, NULL},
         {{1, 32, 0, 1, 1, 32, 0, 1}, NULL},
         {{16, 1, 1, 1, 1, 1, 1, 1}, "expected 2 to 16 actions, found 17"},
         {{0, 1, 1, 1, 1, 1, 1, 1}, "expected 2 to 16 actions, found 1"},
         {{1, 33, 1, 1, 1, 1, 1, 1}, "expected at most 32 segments, found 33"},
-        {{1, 1, 45, 1, 1, 1, 1, 1}, "expected at most 44 attributes, found 45"},
+        {{1, 1, 43, 1, 1, 1, 1, 1}, "expected at most 42 attributes, found 43"},
         {{1, 1, 1, 33, 1, 1, 1, 1}, "expected 1 to 32 policies, found 33"},
         {{1, 1, 1, 1, 257, 1, 1, 1},
          "expected at most 256 rules in all policies, found 257 so far"},
@@ -265,7 +276,7 @@ static void test_limits(void **state)
         {{1, 1, 1, 1, 1, 1, 17, 1}, "expected at most 16 experiments, found 17"},
         {{1, 1, 1, 1, 1, 1, 1, 9}, "expected 1 to 8 caps, found 9"},
         {{15, 20, 1, 1, 1, 32, 1, 1},
-         "the plan makes 32705 metric series, most of them interlude_decisions_total: at most "
+         "the plan makes 32709 metric series, most of them interlude_decisions_total: at most "
          "20000 "
          "are allowed"},
     };

@@ -17,7 +17,7 @@ enum { POD_3, NONE, POD_1, POD_2 };
 enum { S3 = 1, S0 = 2, S1 = 4, S2 = 8, ALL = 15 };
 
 static struct action_table actions;
-static struct policy_seeds seeds;
+static struct hash128 draw_key;
 static struct attributes attributes;
 static struct arena arena;
 static struct attribute_schema schema;
@@ -30,7 +30,7 @@ static void setup(void)
     actions.actions[POD_1] = (struct action){SPAN("pod_1"), 1, 1000, 30000};
     actions.actions[POD_2] = (struct action){SPAN("pod_2"), 2, 1000, 60000};
     action_table_finish(&actions);
-    policy_seeds_init(&seeds, &actions, SPAN("salt"), SPAN("variant"));
+    draw_key = policy_draw_key(SPAN("salt"), SPAN("variant"));
     arena_init(&arena, NULL);
     attribute_schema_init(&schema);
 }
@@ -62,7 +62,7 @@ static struct choice choose(const struct policy *policy, action_set eligible,
         .actions = &actions,
         .eligible = eligible,
         .attributes = &attributes,
-        .seeds = &seeds,
+        .draw_key = draw_key,
         .exploration_key = {text, (size_t)len},
     };
     /* What is not eligible has no posterior: it must not be looked at. */
@@ -304,7 +304,7 @@ static void test_masking_one_leaves_the_draws_of_the_others(void **state)
     }
 }
 
-static void test_seeds_differ_by_salt_variant_and_action(void **state)
+static void test_draw_keys_differ_by_salt_and_variant(void **state)
 {
     (void)state;
     static const struct {
@@ -314,17 +314,101 @@ static void test_seeds_differ_by_salt_variant_and_action(void **state)
                 {{"saltv", 5}, {"ariant", 6}},
                 {{"sal", 3}, {"tvariant", 8}},
                 {{"", 0}, {"saltvariant", 11}}};
-    enum { ROWS = sizeof rows / sizeof *rows, EACH = 6 };
-    struct hash128 all[ROWS * EACH];
+    enum { ROWS = sizeof rows / sizeof *rows };
+    struct hash128 all[ROWS];
     for (int i = 0; i < ROWS; i++) {
-        struct policy_seeds s;
-        policy_seeds_init(&s, &actions, rows[i].salt, rows[i].variant);
-        memcpy(all + i * EACH, s.draw, 4 * sizeof *all);
-        all[i * EACH + 4] = s.pick;
-        all[i * EACH + 5] = s.floor;
+        all[i] = policy_draw_key(rows[i].salt, rows[i].variant);
+        for (int j = 0; j < i; j++) assert_true(all[i].lo != all[j].lo && all[i].hi != all[j].hi);
     }
-    for (int i = 0; i < ROWS * EACH; i++)
-        for (int j = 0; j < i; j++) assert_memory_not_equal(&all[i], &all[j], sizeof *all);
+}
+
+/* A plan that gets an action more, wherever it stands, draws for the others as before. */
+static void test_adding_an_action_leaves_the_draws_of_the_others(void **state)
+{
+    (void)state;
+    struct action_table before = actions;
+    struct policy policy = policy_of(POLICY_THOMPSON);
+    static const int place_before[] = {POD_3, NONE, POD_1, POD_2};
+    int moved = 0;
+    for (uint32_t key = 0; key < 2000; key++) {
+        struct choice was = choose(&policy, ALL, NULL, key);
+        actions.count = 5;
+        actions.actions[0] = (struct action){SPAN("pod_9"), 9, 1000, 90000};
+        for (int i = 0; i < 4; i++) actions.actions[i + 1] = before.actions[place_before[i]];
+        action_table_finish(&actions);
+        policy.actions = 31;
+        struct choice without = choose(&policy, 30, NULL, key);
+        moved += choose(&policy, 31, NULL, key).action == 0;
+        actions = before;
+        policy.actions = ALL;
+        assert_int_equal(without.action, was.action + 1);
+    }
+    assert_share(moved, 2000, 0.2, "the new one");
+}
+
+/* The way from the names to a draw, once more by hand. */
+static void test_a_draw_is_of_key_purpose_and_action(void **state)
+{
+    (void)state;
+    static const struct posterior normals[4] = {
+        {FAMILY_NORMAL, {0, 1}}, {FAMILY_NORMAL, {0, 1}}, {FAMILY_NORMAL, {0, 1}}, {0}};
+    struct policy policy = policy_of(POLICY_THOMPSON);
+    for (uint32_t key = 0; key < 200; key++) {
+        char text[16];
+        int len = snprintf(text, sizeof text, "%u", key);
+        struct hash128 seed = hash_sip128_framed(
+            hash_parts((struct span[]){SPAN("draw"), SPAN("salt"), SPAN("variant")}, 3),
+            (struct span){text, (size_t)len});
+        int best = -1;
+        double most = 0;
+        for (int i = 0; i < 3; i++) {
+            struct span name = actions.actions[i].name;
+            uint64_t digest = hash_parts((struct span[]){SPAN("action"), name}, 2).lo;
+            struct rng r;
+            rng_init_stream(&r, seed, (struct rng_stream){1, digest});
+            double draw = sample_ordered(&normals[i], &r);
+            if (best < 0 || draw > most) best = i, most = draw;
+        }
+        assert_int_equal(choose(&policy, S3 | S0 | S1, normals, key).action, best);
+
+        uint64_t words[4];
+        rng_block(seed, (struct rng_stream){2, 0}, 0, words);
+        policy.kind = POLICY_UNIFORM;
+        int place = (int)(rng_open01(words[0]) * 4);
+        assert_int_equal(choose(&policy, ALL, NULL, key).action, action_at(&actions, ALL, place));
+        policy.kind = POLICY_THOMPSON;
+    }
+}
+
+/* Whether the floor chooses, what it picks, and what the policy draws have nothing to do with each
+ * other, though all come of one hash. */
+static void test_floor_and_draws_are_independent(void **state)
+{
+    (void)state;
+    enum { DRAWS = 200000 };
+    struct policy plain = policy_of(POLICY_THOMPSON), floored = plain;
+    struct policy uniform = policy_of(POLICY_UNIFORM);
+    floored.floor = 0.5;
+    int by_draw[4] = {0}, by_pick[4] = {0}, pair[4][4] = {{0}}, hits = 0;
+    for (uint32_t key = 0; key < DRAWS; key++) {
+        int draw = choose(&plain, ALL, NULL, key).action;
+        int pick = choose(&uniform, ALL, NULL, key).action;
+        struct choice c = choose(&floored, ALL, NULL, key);
+        pair[draw][pick]++;
+        if (!c.floored) {
+            assert_int_equal(c.action, draw);
+            continue;
+        }
+        hits++;
+        by_draw[draw] += c.action == draw;
+        by_pick[pick] += c.action == pick;
+    }
+    assert_share(hits, DRAWS, 0.5, "floored");
+    for (int i = 0; i < 4; i++) {
+        assert_share(by_draw[i], DRAWS, 0.5 / 16, "the floor's pick is the draw's");
+        assert_share(by_pick[i], DRAWS, 0.5 / 16, "the floor's pick is the uniform one");
+        for (int j = 0; j < 4; j++) assert_share(pair[i][j], DRAWS, 1.0 / 16, "draw and pick");
+    }
 }
 
 static void test_uniform_shares_equally(void **state)
@@ -438,7 +522,10 @@ int main(void)
         cmocka_unit_test(test_greedy_takes_the_best_mean),
         cmocka_unit_test(test_thompson_of_no_weight_is_a_tie),
         cmocka_unit_test(test_masking_one_leaves_the_draws_of_the_others),
-        cmocka_unit_test(test_seeds_differ_by_salt_variant_and_action),
+        cmocka_unit_test(test_draw_keys_differ_by_salt_and_variant),
+        cmocka_unit_test(test_adding_an_action_leaves_the_draws_of_the_others),
+        cmocka_unit_test(test_a_draw_is_of_key_purpose_and_action),
+        cmocka_unit_test(test_floor_and_draws_are_independent),
         cmocka_unit_test(test_uniform_shares_equally),
         cmocka_unit_test(test_floor_mixes_in_a_uniform_pick),
         cmocka_unit_test(test_floor_is_never_heavier_without_heavier_actions),

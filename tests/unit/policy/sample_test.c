@@ -51,6 +51,21 @@ enum { DRAWS = 100000 };
 
 typedef double draw_fn(const struct posterior *p, struct hash128 key);
 
+/* A draw from the front of a key's first stream. */
+static double ordered_of(const struct posterior *p, struct hash128 key)
+{
+    struct rng r;
+    rng_init(&r, key);
+    return sample_ordered(p, &r);
+}
+
+static double value_of(const struct posterior *p, struct hash128 key)
+{
+    struct rng r;
+    rng_init(&r, key);
+    return sample_value(p, &r);
+}
+
 static struct hash128 key_of(uint64_t row, uint64_t stream, uint64_t draw)
 {
     return (struct hash128){row << 32 | stream, draw};
@@ -124,41 +139,41 @@ static const struct {
     draw_fn *draw;
     struct cumulants (*expected)(const double p[4]);
 } moments[] = {
-    {BETA(1e-10, 1e-10), sample_ordered, beta_log_odds},
-    {BETA(1e-10, 1e10), sample_ordered, beta_log_odds},
-    {BETA(0.01, 0.3), sample_ordered, beta_log_odds},
-    {BETA(0.5, 1), sample_ordered, beta_log_odds},
-    {BETA(0.999, 1.001), sample_ordered, beta_log_odds},
-    {BETA(1.5, 4), sample_ordered, beta_log_odds},
-    {BETA(20, 80), sample_ordered, beta_log_odds},
-    {BETA(1e10, 1e10), sample_ordered, beta_log_odds},
-    {BETA(1e10, 3e9), sample_ordered, beta_log_odds},
-    {BETA(1e10, 2), sample_ordered, beta_log_odds},
-    {BETA(0.1, 0.1), sample_value, beta_value},
-    {BETA(0.3, 2), sample_value, beta_value},
-    {BETA(3, 2), sample_value, beta_value},
-    {BETA(20, 80), sample_value, beta_value},
-    {BETA(1e5, 1e7), sample_value, beta_value},
-    {BETA(1e10, 1e10), sample_value, beta_value},
-    {GAMMA(1e-10, 1), sample_ordered, gamma_log},
-    {GAMMA(1e-6, 1e10), sample_ordered, gamma_log},
-    {GAMMA(0.05, 3), sample_ordered, gamma_log},
-    {GAMMA(0.7, 1e-10), sample_ordered, gamma_log},
-    {GAMMA(2.5, 4), sample_ordered, gamma_log},
-    {GAMMA(3000, 7), sample_ordered, gamma_log},
-    {GAMMA(1e10, 1e10), sample_ordered, gamma_log},
-    {GAMMA(1e10, 1e-10), sample_ordered, gamma_log},
-    {GAMMA(1e20, 1e20), sample_ordered, gamma_log},
-    {GAMMA(0.5, 2), sample_value, gamma_value},
-    {GAMMA(12, 0.5), sample_value, gamma_value},
-    {GAMMA(1e10, 1e10), sample_value, gamma_value},
-    {NORMAL(-1e10, 1e-10), sample_ordered, normal},
-    {NORMAL(1e-10, 1e-10), sample_value, normal},
-    {NORMAL(3, 1e10), sample_value, normal},
-    {NIG(0, 1, 5, 1), sample_ordered, nig},
-    {NIG(-3, 1e10, 20, 1e-10), sample_ordered, nig},
-    {NIG(1e-10, 1e-10, 6, 1e10), sample_value, nig},
-    {NIG(7, 4, 1e10, 1e10), sample_value, nig},
+    {BETA(1e-10, 1e-10), ordered_of, beta_log_odds},
+    {BETA(1e-10, 1e10), ordered_of, beta_log_odds},
+    {BETA(0.01, 0.3), ordered_of, beta_log_odds},
+    {BETA(0.5, 1), ordered_of, beta_log_odds},
+    {BETA(0.999, 1.001), ordered_of, beta_log_odds},
+    {BETA(1.5, 4), ordered_of, beta_log_odds},
+    {BETA(20, 80), ordered_of, beta_log_odds},
+    {BETA(1e10, 1e10), ordered_of, beta_log_odds},
+    {BETA(1e10, 3e9), ordered_of, beta_log_odds},
+    {BETA(1e10, 2), ordered_of, beta_log_odds},
+    {BETA(0.1, 0.1), value_of, beta_value},
+    {BETA(0.3, 2), value_of, beta_value},
+    {BETA(3, 2), value_of, beta_value},
+    {BETA(20, 80), value_of, beta_value},
+    {BETA(1e5, 1e7), value_of, beta_value},
+    {BETA(1e10, 1e10), value_of, beta_value},
+    {GAMMA(1e-10, 1), ordered_of, gamma_log},
+    {GAMMA(1e-6, 1e10), ordered_of, gamma_log},
+    {GAMMA(0.05, 3), ordered_of, gamma_log},
+    {GAMMA(0.7, 1e-10), ordered_of, gamma_log},
+    {GAMMA(2.5, 4), ordered_of, gamma_log},
+    {GAMMA(3000, 7), ordered_of, gamma_log},
+    {GAMMA(1e10, 1e10), ordered_of, gamma_log},
+    {GAMMA(1e10, 1e-10), ordered_of, gamma_log},
+    {GAMMA(1e20, 1e20), ordered_of, gamma_log},
+    {GAMMA(0.5, 2), value_of, gamma_value},
+    {GAMMA(12, 0.5), value_of, gamma_value},
+    {GAMMA(1e10, 1e10), value_of, gamma_value},
+    {NORMAL(-1e10, 1e-10), ordered_of, normal},
+    {NORMAL(1e-10, 1e-10), value_of, normal},
+    {NORMAL(3, 1e10), value_of, normal},
+    {NIG(0, 1, 5, 1), ordered_of, nig},
+    {NIG(-3, 1e10, 20, 1e-10), ordered_of, nig},
+    {NIG(1e-10, 1e-10, 6, 1e10), value_of, nig},
+    {NIG(7, 4, 1e10, 1e10), value_of, nig},
 };
 
 static void test_moments(void **state)
@@ -293,30 +308,30 @@ static const struct {
     draw_fn *draw;
     double (*cdf)(double x, const double p[4]);
 } distributions[] = {
-    {NORMAL(0, 1), sample_value, cdf_of_normal},
-    {NORMAL(-3, 1e-10), sample_ordered, cdf_of_normal},
-    {GAMMA(0.5, 0.5), sample_value, cdf_gamma_half},
-    {GAMMA(1, 1), sample_value, cdf_gamma_one},
-    {GAMMA(1, 1e-10), sample_value, cdf_gamma_one},
-    {GAMMA(2, 3), sample_value, cdf_gamma_two},
-    {GAMMA(1e-10, 5), sample_ordered, cdf_log_gamma_tiny},
-    {GAMMA(1e-6, 5), sample_ordered, cdf_log_gamma_tiny},
-    {GAMMA(1e10, 5), sample_ordered, cdf_log_gamma_large},
-    {BETA(1, 1), sample_value, cdf_beta_a_one},
-    {BETA(1, 1), sample_ordered, cdf_logistic},
-    {BETA(0.5, 0.5), sample_value, cdf_beta_half},
-    {BETA(0.2, 1), sample_value, cdf_beta_a_one},
-    {BETA(3, 1), sample_value, cdf_beta_a_one},
-    {BETA(1, 7), sample_value, cdf_beta_one_b},
-    {BETA(1e10, 1), sample_ordered, cdf_log_odds_large_one},
-    {BETA(1e10, 1e10), sample_ordered, cdf_log_odds_large},
-    {NIG(1, 1, 0.5, 0.5), sample_value, cdf_nig_1},
-    {NIG(0, 2, 1, 1e-10), sample_ordered, cdf_nig_2},
-    {NIG(0, 1e-10, 2, 1e10), sample_value, cdf_nig_4},
-    {NIG(5, 3, 1e10, 1e10), sample_value, cdf_nig_large},
-    {NIG(0, 1, 1e-5, 1), sample_value, cdf_nig_tiny},
-    {NIG(0, 3, 1e-10, 2), sample_ordered, cdf_nig_tiny},
-    {NIG(7, 3, 1e-40, 2), sample_ordered, cdf_nig_tiny},
+    {NORMAL(0, 1), value_of, cdf_of_normal},
+    {NORMAL(-3, 1e-10), ordered_of, cdf_of_normal},
+    {GAMMA(0.5, 0.5), value_of, cdf_gamma_half},
+    {GAMMA(1, 1), value_of, cdf_gamma_one},
+    {GAMMA(1, 1e-10), value_of, cdf_gamma_one},
+    {GAMMA(2, 3), value_of, cdf_gamma_two},
+    {GAMMA(1e-10, 5), ordered_of, cdf_log_gamma_tiny},
+    {GAMMA(1e-6, 5), ordered_of, cdf_log_gamma_tiny},
+    {GAMMA(1e10, 5), ordered_of, cdf_log_gamma_large},
+    {BETA(1, 1), value_of, cdf_beta_a_one},
+    {BETA(1, 1), ordered_of, cdf_logistic},
+    {BETA(0.5, 0.5), value_of, cdf_beta_half},
+    {BETA(0.2, 1), value_of, cdf_beta_a_one},
+    {BETA(3, 1), value_of, cdf_beta_a_one},
+    {BETA(1, 7), value_of, cdf_beta_one_b},
+    {BETA(1e10, 1), ordered_of, cdf_log_odds_large_one},
+    {BETA(1e10, 1e10), ordered_of, cdf_log_odds_large},
+    {NIG(1, 1, 0.5, 0.5), value_of, cdf_nig_1},
+    {NIG(0, 2, 1, 1e-10), ordered_of, cdf_nig_2},
+    {NIG(0, 1e-10, 2, 1e10), value_of, cdf_nig_4},
+    {NIG(5, 3, 1e10, 1e10), value_of, cdf_nig_large},
+    {NIG(0, 1, 1e-5, 1), value_of, cdf_nig_tiny},
+    {NIG(0, 3, 1e-10, 2), ordered_of, cdf_nig_tiny},
+    {NIG(7, 3, 1e-40, 2), ordered_of, cdf_nig_tiny},
 };
 
 static int by_size(const void *a, const void *b)
@@ -402,8 +417,8 @@ static void test_probability_of_the_best(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(contests); i++) {
-        if (contests[i].by & BY_ORDER) run_contest(i, sample_ordered);
-        if (contests[i].by & BY_VALUE) run_contest(i, sample_value);
+        if (contests[i].by & BY_ORDER) run_contest(i, ordered_of);
+        if (contests[i].by & BY_VALUE) run_contest(i, value_of);
     }
 }
 
@@ -415,8 +430,8 @@ static const double locations[] = {-DBL_MAX, -1, 0, 1e200, DBL_MAX};
 static void check_finite(const struct posterior *p)
 {
     for (uint64_t n = 0; n < 30; n++) {
-        double ordered = sample_ordered(p, key_of(99, p->family, n));
-        double value = sample_value(p, key_of(99, p->family, n));
+        double ordered = ordered_of(p, key_of(99, p->family, n));
+        double value = value_of(p, key_of(99, p->family, n));
         double low = p->family == FAMILY_BETA || p->family == FAMILY_GAMMA ? 0 : -DBL_MAX;
         double high = p->family == FAMILY_BETA ? 1 : DBL_MAX;
         if (!isfinite(ordered) || !(value >= low && value <= high))
@@ -458,7 +473,7 @@ static void test_draws_do_not_tie(void **state)
     enum { FEW = 10000 };
     double x[FEW];
     for (size_t i = 0; i < COUNT(spread); i++) {
-        for (uint64_t n = 0; n < FEW; n++) x[n] = sample_ordered(&spread[i], key_of(i, 3, n));
+        for (uint64_t n = 0; n < FEW; n++) x[n] = ordered_of(&spread[i], key_of(i, 3, n));
         qsort(x, FEW, sizeof *x, by_size);
         for (int n = 1; n < FEW; n++)
             if (x[n] == x[n - 1]) fail_msg("row %zu: %a twice", i, x[n]);
@@ -472,11 +487,36 @@ static void test_value_and_order_are_of_one_draw(void **state)
     const struct posterior same[] = {NORMAL(1, 2), NIG(1, 2, 3, 4)};
     for (uint64_t n = 0; n < 1000; n++) {
         struct hash128 key = key_of(0, 4, n);
-        double x = sample_value(&beta, key), y = sample_value(&gamma, key);
-        assert_true(fabs(log(x) - log1p(-x) - sample_ordered(&beta, key)) < 1e-13);
-        assert_true(fabs(log(y) - sample_ordered(&gamma, key)) < 1e-13);
+        double x = value_of(&beta, key), y = value_of(&gamma, key);
+        assert_true(fabs(log(x) - log1p(-x) - ordered_of(&beta, key)) < 1e-13);
+        assert_true(fabs(log(y) - ordered_of(&gamma, key)) < 1e-13);
         for (size_t i = 0; i < COUNT(same); i++)
-            assert_true(sample_value(&same[i], key) == sample_ordered(&same[i], key));
+            assert_true(value_of(&same[i], key) == ordered_of(&same[i], key));
+    }
+}
+
+/* As in a decision: one key, and for each action a stream of its own. */
+static void test_streams_of_one_key_are_independent(void **state)
+{
+    (void)state;
+    enum { STREAMS = 4 };
+    const struct posterior normal = NORMAL(0, 1);
+    static const struct rng_stream streams[STREAMS] = {{1, 0}, {1, 1}, {1, UINT64_MAX}, {2, 0}};
+    double sum[STREAMS] = {0}, product[STREAMS][STREAMS] = {{0}};
+    for (uint64_t n = 0; n < DRAWS; n++) {
+        double x[STREAMS];
+        for (int s = 0; s < STREAMS; s++) {
+            struct rng r;
+            rng_init_stream(&r, key_of(0, 6, n), streams[s]);
+            x[s] = sample_ordered(&normal, &r);
+            sum[s] += x[s];
+            for (int t = 0; t <= s; t++) product[s][t] += x[s] * x[t];
+        }
+    }
+    for (int s = 0; s < STREAMS; s++) {
+        assert_true(fabs(sum[s]) < 5 * sqrt(DRAWS));
+        for (int t = 0; t < s; t++) assert_true(fabs(product[s][t]) < 5 * sqrt(DRAWS));
+        assert_true(fabs(product[s][s] - DRAWS) < 5 * sqrt(2.0 * DRAWS));
     }
 }
 
@@ -532,7 +572,7 @@ static void test_golden_draws(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(golden); i++) {
         struct hash128 key = golden_keys[golden[i].key];
-        double ordered = sample_ordered(&golden[i].p, key), value = sample_value(&golden[i].p, key);
+        double ordered = ordered_of(&golden[i].p, key), value = value_of(&golden[i].p, key);
         if (ordered != golden[i].ordered || value != golden[i].value)
             fail_msg("row %zu: %a, %a", i, ordered, value);
     }
@@ -545,8 +585,8 @@ static void test_golden_digest(void **state)
     struct hash128 digest = {0, 0};
     for (size_t i = 0; i < COUNT(golden); i += COUNT(golden_keys))
         for (uint64_t n = 0; n < 5000; n++) {
-            double draw[2] = {sample_ordered(&golden[i].p, key_of(0, 5, n)),
-                              sample_value(&golden[i].p, key_of(0, 5, n))};
+            double draw[2] = {ordered_of(&golden[i].p, key_of(0, 5, n)),
+                              value_of(&golden[i].p, key_of(0, 5, n))};
             digest = hash_sip128(digest, (struct span){(const char *)draw, sizeof draw});
         }
     if (digest.lo != 0x7b601c63c5d88f15)
@@ -562,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_draws_are_finite),
         cmocka_unit_test(test_draws_do_not_tie),
         cmocka_unit_test(test_value_and_order_are_of_one_draw),
+        cmocka_unit_test(test_streams_of_one_key_are_independent),
         cmocka_unit_test(test_golden_draws),
         cmocka_unit_test(test_golden_digest),
     };

@@ -22,7 +22,7 @@ static void test_built_in(void **state)
         {"seconds_since_last_break_end", "int", ATTRIBUTE_SECONDS},
         {"breaks_in_session", "int", ATTRIBUTE_COUNT},
         {"ads_last_hour", "int", ATTRIBUTE_COUNT},
-        {"ad_seconds_last_hour", "int", ATTRIBUTE_SECONDS},
+        {"ad_seconds_last_hour", "int", ATTRIBUTE_SECONDS_USED},
         {"ads_today", "int", ATTRIBUTE_COUNT},
         {"content_remaining_s", "int", ATTRIBUTE_SECONDS},
         {"tenure_days", "int", ATTRIBUTE_COUNT},
@@ -37,6 +37,8 @@ static void test_built_in(void **state)
         {"variant", "string", ATTRIBUTE_CONTEXT},
         {"hour", "int", ATTRIBUTE_CONTEXT},
         {"weekday", "int", ATTRIBUTE_CONTEXT},
+        {"last.seconds_ago", "double", ATTRIBUTE_LAST},
+        {"last.cooldown_s", "double", ATTRIBUTE_LAST},
     };
     struct attribute_schema schema;
     attribute_schema_init(&schema);
@@ -48,6 +50,8 @@ static void test_built_in(void **state)
             fail_msg("slot %u is %.*s", i, (int)a->name.len, a->name.data);
         assert_string_equal(attribute_type_name(a->type), expected[i].type);
         assert_int_equal(attribute_schema_find(&schema, a->name), i);
+        assert_int_equal(attribute_in_session(a),
+                         a->source != ATTRIBUTE_CONTEXT && a->source != ATTRIBUTE_LAST);
     }
     assert_string_equal(attribute_type_name(ATTRIBUTE_DOUBLE), "double");
 }

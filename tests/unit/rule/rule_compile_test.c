@@ -209,6 +209,10 @@ static const struct {
     {"has(has(tier))", 4, "has() takes one attribute, as in has(tier)"},
     {"has(tiers)", 4, "unknown attribute `tiers`; did you mean `tier`?"},
     {"has(session.tiers)", 12, "unknown attribute `tiers`; did you mean `tier`?"},
+    /* Of `last`, not the session: no condition reads it. */
+    {"last > 3", 0, "unknown attribute `last` (a string is written in quotes)"},
+    {"last.cooldown_s > 3", 0, "`last` has no fields; an attribute is read as `x` or `session.x`"},
+    {"has(session.last)", 12, "unknown attribute `last` (a string is written in quotes)"},
     {"has(session)", 4,
      "`session` is no value; read an attribute of it, as in `session.elapsed_s`"},
     {"has(params.x)", 4, "`params`" NOT_YET},

@@ -262,11 +262,19 @@ static const struct {
 
     /* invalid is not known, and not absent either */
     {"vip", "vip=?", E},
-    {"has(vip)", "vip=?", F},
+    /* What was sent and is no value of its type is not nothing. */
+    {"has(vip)", "vip=?", E},
+    {"!has(vip)", "vip=?", E},
+    {"has(tier) && tier == 'premium'", "tier=?", E},
+    {"!has(tier) || tier == 'premium'", "tier=?", E},
+    {"has(tier) && car", "tier=? car=false", F},
+    {"has(tier) || car", "tier=? car=true", T},
+    {"has(tier) || car", "tier=? car=false", E},
+    {"has(tier) == has(tier)", "tier=?", E},
     {"tier == 'free'", "tier=?", E},
     {"tier in ['free']", "tier=?", E},
     {"level < 3", "level=?", E},
-    {"has(level) && level < 3", "level=?", F},
+    {"has(level) && level < 3", "level=?", E},
 
     /* child_directed reads as false where it is absent or invalid */
     {"child_directed", "", F},
@@ -279,7 +287,8 @@ static const struct {
     {"child_directed == vip", "vip=false", T},
     {"has(child_directed)", "", F},
     {"has(child_directed)", "child_directed=false", T},
-    {"has(child_directed)", "child_directed=?", F},
+    {"has(child_directed)", "child_directed=?", E},
+    {"child_directed", "child_directed=?", F},
 };
 
 static void test_cases(void **state)

@@ -129,8 +129,9 @@ static int write_name(struct generator *g, enum attribute_type type)
 {
     uint32_t slot;
     do slot = below(g, g->schema.count);
-    while (g->schema.attributes[slot].type != type);
-    if (g->schema.attributes[slot].source != ATTRIBUTE_CONTEXT && below(g, 2)) write(g, "session.");
+    while (g->schema.attributes[slot].type != type ||
+           g->schema.attributes[slot].source == ATTRIBUTE_LAST);
+    if (attribute_in_session(&g->schema.attributes[slot]) && below(g, 2)) write(g, "session.");
     buf_span(&g->text, g->schema.attributes[slot].name);
     g->reads |= (uint64_t)1 << slot;
     return (int)slot;
@@ -199,7 +200,10 @@ static struct values write_has(struct generator *g)
     write(g, "has(");
     int slot = write_name(g, (enum attribute_type)below(g, 4));
     write(g, ")");
-    for (int i = 0; i < SESSIONS; i++) v.in[i].b = g->sessions[i].known >> slot & 1;
+    for (int i = 0; i < SESSIONS; i++) {
+        v.in[i].b = g->sessions[i].known >> slot & 1;
+        v.in[i].error = g->sessions[i].invalid >> slot & 1;
+    }
     return v;
 }
 
@@ -341,8 +345,9 @@ static void check_session(struct generator *g, const struct rule *rule, int i,
     if (got != expected)
         fail_msg("%.*s\ngot %d, expected %d", (int)text.len, text.data, got, expected);
 
-    if (!(rule_needs(rule) & ~a.known) && got == RULE_ERROR)
-        fail_msg("%.*s\nends in an error though all it needs is known", (int)text.len, text.data);
+    if (!(rule_needs(rule) & ~a.known) && !(rule_reads(rule) & a.invalid) && got == RULE_ERROR)
+        fail_msg("%.*s\nends in an error though all it needs is known, and nothing is invalid",
+                 (int)text.len, text.data);
 
     scramble(g, &a, rule_reads(rule));
     if (rule_eval(rule, &a) != got)

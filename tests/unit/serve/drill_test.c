@@ -86,6 +86,8 @@ static const struct {
     {"rules alone", HEAD CONTROL, 1u << SITE_UNKNOWN_VARIANT},
     {"rules that read", HEAD CONTROL "guardrails: {grace_period: 3m}\n",
      1u << SITE_UNKNOWN_VARIANT | 1u << SITE_SESSION_INVALID},
+    {"nothing but the last answer is read", HEAD CONTROL "guardrails: {cooldown: true}\n",
+     1u << SITE_UNKNOWN_VARIANT | 1u << SITE_SESSION_INVALID},
     {"learned", HEAD LEARNED,
      1u << SITE_UNKNOWN_VARIANT | 1u << SITE_POSTERIORS_PARTIAL | 1u << SITE_POSTERIORS_ABSENT |
          1u << SITE_POSTERIORS_UNKNOWN_ACTION | 1u << SITE_POSTERIORS_INVALID},

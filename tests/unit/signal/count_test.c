@@ -85,6 +85,17 @@ static const struct {
       {"interlude_attribute_unknown_total{attribute=\"elapsed_s\",why=\"absent\"}", 1},
       {"interlude_rule_errors_total{variant=\"control\"}", 1},
       {"interlude_signal_fired_total{signal=\"session_invalid\"}", 1}}},
+    {"{\"variant\":\"control\",\"last\":{\"seconds_ago\":-1}," SESSION "}",
+     {{"interlude_state_total{variant=\"control\",status=\"invalid\"}", 1},
+      {"interlude_attribute_unknown_total{attribute=\"last.seconds_ago\",why=\"invalid\"}", 1},
+      {"interlude_attribute_unknown_total{attribute=\"last.cooldown_s\",why=\"absent\"}", 1},
+      {"interlude_guardrail_total{variant=\"control\",guardrail=\"cooldown\"}", 1},
+      {"interlude_signal_fired_total{signal=\"session_invalid\"}", 1}}},
+    {"{\"variant\":\"control\",\"last\":{\"seconds_ago\":900}," SESSION "}",
+     {{"interlude_state_total{variant=\"control\",status=\"partial\"}", 1},
+      {"interlude_attribute_unknown_total{attribute=\"last.cooldown_s\",why=\"absent\"}", 1},
+      {"interlude_attribute_unknown_total{attribute=\"last.seconds_ago\",why=\"absent\"}", 0},
+      {"interlude_guardrail_total{variant=\"control\",guardrail=\"cooldown\"}", 1}}},
     {"{" LEARNED ",\"posteriors\":{" COMPLETE "}}",
      {{"interlude_posteriors_total{variant=\"learned\",segment_id=\"core\",status=\"complete\"}",
        1},
@@ -247,8 +258,15 @@ static void the_lines_of_anomalies(void **state)
          ",\"pod_2\":{\"alpha\":-1,\"beta\":1},\"pod_9\":" BETA "}}");
     tell(writer, cells, plan,
          "{\"request_id\":\"r-2\",\"variant\":\"nope\",\"session\":{\"tracks_played\":\"x\"}}");
-    file_wait(bench.path, "\n", 3);
+    tell(writer, cells, plan,
+         "{\"request_id\":\"r-3\",\"variant\":\"control\",\"last\":{\"seconds_ago\":-1}," SESSION
+         "}");
+    file_wait(bench.path, "\n", 4);
     char *text = file_text(bench.path);
+    assert_non_null(strstr(text,
+                           "\"request_id\":\"r-3\",\"variant\":\"control\",\"version\":\"v1\","
+                           "\"invalid_attributes\":[\"last.seconds_ago\"],"
+                           "\"absent_attributes\":[\"last.cooldown_s\"]}\n"));
     assert_non_null(strstr(
         text, "\"level\":\"warning\",\"event\":\"posteriors_invalid\",\"request_id\":\"r-1\","
               "\"segment_id\":\"core\",\"variant\":\"learned\",\"version\":\"v1\","

@@ -39,7 +39,8 @@
     "default_variant: control\n"                                                            \
     "guardrails:\n"                                                                         \
     "  ad_free: \"has(tier) && tier == 'premium'\"\n"                                       \
-    "  grace_period: 3m\n"
+    "  grace_period: 3m\n"                                                                  \
+    "  cooldown: true\n"
 
 static inline struct plan *plan_of(const char *version)
 {
