@@ -77,8 +77,8 @@ int lab_serve(int argc, char **argv)
         int code = option_read(argc, argv, &i, &config, &story);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path);
-    if (!config.plan) return EXIT_WRONG;
+    int code = app_serve_plan(&config);
+    if (!config.plan) return code;
 
     story.plan_path = config.plan_path;
     story.log = &config.plan->log;
@@ -89,7 +89,7 @@ int lab_serve(int argc, char **argv)
         plan_free(config.plan);
         return app_fail("serve", &e);
     }
-    int code = app_serve_run(&config, false);
+    code = app_serve_run(&config, false);
     story_close();
     return code;
 }

@@ -287,7 +287,8 @@ static void conn_wait(struct loop *l, struct conn *c)
     enum deadline_kind kind = c->in_body                      ? DEADLINE_BODY
                               : !http_reader_idle(&c->reader) ? DEADLINE_HEAD
                                                               : DEADLINE_IDLE;
-    if (c->deadline.kind != kind) deadline_arm(&l->deadlines, &c->deadline, kind, l->now_ns);
+    /* From the last answer on, where there was one in this turn. */
+    if (c->deadline.kind != kind) deadline_arm(&l->deadlines, &c->deadline, kind, l->last_ns);
 }
 
 /* Serves what is there: bytes[0..len), which lies in l->in or in c->in. */

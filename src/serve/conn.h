@@ -23,6 +23,10 @@ struct loop;
 
 enum {
     CONN_LINGER_MS = 2000,
+    /* At the end a new connection has so long for its first byte, and one that was just used for
+     * its next: a request may be on its way. Who has been idle for longer knows that an idle
+     * connection may be closed at any time. */
+    CONN_QUIET_MS = 1000,
     CONN_LINGER_BYTES_MAX = 8 * 1024 * 1024,
 };
 
