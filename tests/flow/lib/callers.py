@@ -1,6 +1,6 @@
 """Callers that go on asking while servers come and go, and that account for every request.
 
-    python3 callers.py HOST PORT [--callers N] [--pause-us P,P,...] [--keep]
+    python3 callers.py HOST PORT [--callers N] [--pause-us P,P,...] [--keep] [--get PATH]
 
 Each connects, waits for as long as its pause says, sends one request, takes the answer, and begins
 anew: on a new connection, or with --keep on the same one for as long as the server lets it. Once
@@ -8,6 +8,7 @@ stdin ends, what has begun is finished; then a line of JSON on stdout says what 
 
     answered   with 200
     refused    connections that nobody listened for: no request was sent, it is tried again
+    unreached  the same, with another error: of the network, or of this machine
     lost       a request on a fresh connection, or on one that was used a moment ago, that the
                connection ended without an answer to
     raced      the same, on a connection that had been idle for long: HTTP has no cure for that
@@ -37,8 +38,9 @@ RETRY_S = 0.002
 END_S = 15.0
 
 BODY = b'{"request_id":"r","time":"2026-11-30T08:00:00Z"}'
-REQUEST = (b"POST /v1/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-           b"Content-Length: %d\r\n%s\r\n") % (len(BODY), b"%s")
+DECIDE = (b"POST /v1/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+          b"Content-Length: %d\r\n%%s\r\n%s") % (len(BODY), BODY)
+GET = "GET %s HTTP/1.1\r\nHost: localhost\r\n%%s\r\n"
 
 
 class Caller:
@@ -48,14 +50,16 @@ class Caller:
         self.state = None       # "connecting", "pausing", "asking", "resting"
         self.since = 0.0        # when the connection began, or gave its last answer
         self.sent_at = 0.0
+        self.used = False       # it has given an answer
         self.got = b""
 
 
 class Callers:
-    def __init__(self, address, pauses_s, keep):
+    def __init__(self, address, pauses_s, keep, path=None):
         self.address, self.keep = address, keep
         self.family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self.request = (REQUEST % (b"" if keep else b"Connection: close\r\n")) + BODY
+        request = (GET % path).encode() if path else DECIDE
+        self.request = request % (b"" if keep else b"Connection: close\r\n")
         self.epoll = select.epoll()
         self.by_fd = {}
         self.later = []         # a heap of (when, tie, caller)
@@ -91,6 +95,10 @@ class Callers:
         c.state = None
 
     def failed_to_connect(self, c, error):
+        if error == errno.ECONNRESET:  # it was there, and was taken away again
+            c.sent_at = time.monotonic()
+            self.lose(c, "connect: " + os.strerror(error))
+            return
         self.counts["refused" if error == errno.ECONNREFUSED else "unreached"] += 1
         self.drop(c)
         self.defer(c, RETRY_S)
@@ -178,8 +186,6 @@ class Callers:
         c = self.by_fd.get(fd)
         if c is None:
             return
-        if fd == 0:
-            return
         if c.state == "connecting":
             self.connected(c)
         elif events:
@@ -228,11 +234,13 @@ class Callers:
 class Asking:
     """Callers at work, in a process of their own, until finish()."""
 
-    def __init__(self, address, callers=50, pauses_us=(0, 300), keep=False):
+    def __init__(self, address, callers=50, pauses_us=(0, 300), keep=False, path=None):
         command = [sys.executable, os.path.abspath(__file__), address[0], str(address[1]),
                    "--callers", str(callers), "--pause-us", ",".join(map(str, pauses_us))]
-        self.process = subprocess.Popen(command + (["--keep"] if keep else []), text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command += ["--keep"] if keep else []
+        command += ["--get", path] if path else []
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
 
     def finish(self):
         out, _ = self.process.communicate(timeout=60)
@@ -243,6 +251,8 @@ class Asking:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 def main():
@@ -252,9 +262,11 @@ def main():
     parser.add_argument("--callers", type=int, default=50)
     parser.add_argument("--pause-us", default="0,300")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--get", metavar="PATH", help="asks for that instead of a decision")
     a = parser.parse_args()
     pauses = [float(p) / 1e6 for p in a.pause_us.split(",")]
-    callers = Callers((a.host, a.port), [pauses[i % len(pauses)] for i in range(a.callers)], a.keep)
+    callers = Callers((a.host, a.port), [pauses[i % len(pauses)] for i in range(a.callers)], a.keep,
+                      a.get)
     json.dump(callers.run(), sys.stdout)
 
 
