@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum deadline_kind {
-    DEADLINE_IDLE,   /* no byte of a request yet */
+    DEADLINE_FRESH,  /* no byte of the first request yet */
+    DEADLINE_IDLE,   /* none of a further one */
     DEADLINE_HEAD,   /* a request's head, from its first byte */
     DEADLINE_BODY,   /* its body, from the end of the head */
     DEADLINE_ANSWER, /* the peer takes the answer */

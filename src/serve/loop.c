@@ -166,13 +166,14 @@ static void close_all(struct loop *l, enum deadline_kind kind)
         conn_close(l, (struct conn *)(void *)first);
 }
 
-/* Those that had been quiet for long enough at `before_ns`, before this turn's wait: what came in
+/* Those that had been idle for `quiet_ms` at `before_ns`, before this turn's wait: what came in
  * time has been seen in this turn, however late the turn is. */
-static void close_quiet(struct loop *l, uint64_t before_ns)
+static void close_quiet(struct loop *l, enum deadline_kind kind, uint64_t quiet_ms,
+                        uint64_t before_ns)
 {
     struct deadline *first;
-    while ((first = deadline_find_first(&l->deadlines, DEADLINE_IDLE)) &&
-           deadline_armed_ns(&l->deadlines, first) + CONN_QUIET_MS * 1000000ull <= before_ns)
+    while ((first = deadline_find_first(&l->deadlines, kind)) &&
+           deadline_armed_ns(&l->deadlines, first) + quiet_ms * 1000000 <= before_ns)
         conn_close(l, (struct conn *)(void *)first);
 }
 
@@ -200,7 +201,10 @@ static bool loop_turn(struct loop *l)
     while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
         conn_expire(l, (struct conn *)(void *)due);
     make_room(l);
-    if (l->phase_seen >= LOOP_CLOSING && n < LOOP_EVENTS_MAX) close_quiet(l, before_ns);
+    if (l->phase_seen >= LOOP_CLOSING && n < LOOP_EVENTS_MAX) {
+        close_quiet(l, DEADLINE_FRESH, CONN_FRESH_MS, before_ns);
+        close_quiet(l, DEADLINE_IDLE, CONN_QUIET_MS, before_ns);
+    }
     if (l->phase_seen == LOOP_ABANDON)
         for (int kind = 0; kind < DEADLINE_COUNT; kind++) close_all(l, (enum deadline_kind)kind);
     give_back_closed(l);

@@ -170,6 +170,7 @@ static enum err_code signals_start(struct server *s, const struct server_config 
 
 static void timeouts_of(const struct plan_server *server, uint64_t ns[DEADLINE_COUNT])
 {
+    ns[DEADLINE_FRESH] = (uint64_t)server->idle_timeout_ms * MS_NS;
     ns[DEADLINE_IDLE] = (uint64_t)server->idle_timeout_ms * MS_NS;
     ns[DEADLINE_HEAD] = (uint64_t)server->head_timeout_ms * MS_NS;
     ns[DEADLINE_BODY] = (uint64_t)server->body_timeout_ms * MS_NS;

@@ -28,6 +28,7 @@ def main():
     parser.add_argument("times", type=int)
     arguments = parser.parse_args()
     server.BINARY = os.path.abspath(arguments.binary)
+    restarts.BUSY_ANSWERS = 2000  # before each restart
     print(ROW % ("callers", "drain", "restarts", "answered", "refused", "lost", "raced", "late",
                  "other answers"))
     failed = 0
