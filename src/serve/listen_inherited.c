@@ -1,6 +1,6 @@
 #include "serve/listen_inherited.h"
 
-#include "base/span.h"
+#include "serve/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +41,15 @@ static enum err_code socket_check(int fd, const char *name, struct err *e)
                    "LISTEN_FDS: descriptor %d (%s) is not a listening TCP socket "
                    "(ListenStream=HOST:PORT with systemd)",
                    fd, name);
+}
+
+static enum err_code difference_check(const int fds[SOCKETS_MAX], struct err *e)
+{
+    char where[SOCKETS_MAX][ADDRESS_TEXT_MAX];
+    for (int i = 0; i < SOCKETS_MAX; i++) listen_address_write(fds[i], where[i]);
+    if (strcmp(where[0], where[1]) != 0) return ERR_OK;
+    return err_set(e, ERR_USAGE, "LISTEN_FDS: `decide` and `admin` are the same address, %s",
+                   where[0]);
 }
 
 /* Which of `names` it is, or -1. */
@@ -90,6 +99,7 @@ static enum err_code inherit(const char *count_text, const char *names_text,
         fds[places[i]] = FIRST_FD + i;
         code = socket_check(FIRST_FD + i, names[places[i]], e);
     }
+    if (!code && count == SOCKETS_MAX) code = difference_check(fds, e);
     if (code) return code;
     /* This flag is the descriptor's own, and nobody else's. */
     for (int i = 0; i < count; i++) fcntl(FIRST_FD + i, F_SETFD, FD_CLOEXEC);

@@ -105,6 +105,7 @@ class Inherit(unittest.TestCase):
             ([good], {"LISTEN_FDNAMES": "interlude.socket"}, "`interlude.socket` is not known: "
              "`decide` or `admin` was expected (FileDescriptorName= with systemd)"),
             ([good, good], {"LISTEN_FDNAMES": "admin:admin"}, "two sockets named `admin`"),
+            ([good, good], {}, "`decide` and `admin` are the same address, 127.0.0.1:"),
             ([silent], {}, "descriptor 3 (decide) is not a listening TCP socket"),
             ([good, silent], {}, "descriptor 4 (admin) is not a listening TCP socket"),
             ([udp], {}, "descriptor 3 (decide) is not a listening TCP socket"),
