@@ -1,4 +1,4 @@
-"""Restarts under load: what a server has taken is answered. script/soak-restarts does more of it."""
+"""Restarts under load: what a server has taken is answered. script/soak-restarts does more."""
 
 import os
 import resource
@@ -141,7 +141,7 @@ class LastOnes(unittest.TestCase):
         self.assertEqual(server.wait_exit(), 0)
 
     def test_out_of_descriptors(self):
-        """The system has no descriptor for those at the port, until an idle connection is closed."""
+        """There is no descriptor for those at the port, until an idle connection is closed."""
         server = self.serve()
         idle = [self.connect(server.decisions) for _ in range(5)]
         for c in idle:

@@ -1,4 +1,4 @@
-"""nginx and HAProxy before two servers: of our own, in a directory of their own, without a daemon."""
+"""nginx and HAProxy before two servers: in a directory of their own, and without a daemon."""
 
 import os
 import shutil

@@ -2,7 +2,6 @@
 restart a few times, and for script/soak-restarts, which does it often."""
 
 import signal
-import time
 
 from lib.callers import Asking
 from lib.proxies import Proxy
@@ -29,7 +28,7 @@ def decisions(server):
 
 
 def wait_busy(*servers):
-    """Callers use each of them. They may be slow, where everything is: that is no fault of anybody."""
+    """Callers use each of them. They may be slow, where everything is: that is nobody's fault."""
     goals = [(server, decisions(server) + BUSY_ANSWERS) for server in servers]
     wait_for(lambda: all(decisions(server) >= goal for server, goal in goals), 30, "callers")
 
@@ -55,17 +54,14 @@ class Restarts:
                       args=arguments(self.host, self.ports[i]))
 
     def restart(self, i=0):
-        """Returns how long it took to end. The others are in use, too: nobody is kept up by one that
-        was restarted before, with connections to this one that go idle in the meantime."""
+        """All are in use before it: nobody is kept up by one that was restarted before, with
+        connections to this one that go idle in the meantime."""
         wait_busy(*self.servers)
-        began = time.monotonic()
         self.servers[i].signal(signal.SIGTERM)
         code = self.servers[i].wait_exit(30)
-        took = time.monotonic() - began
         assert code == 0, self.servers[i].errors()
         self.servers[i].close()
         self.servers[i] = self.start(i)
-        return took
 
     def close(self):
         for server in self.servers:

@@ -127,7 +127,8 @@ class Server:
         command += list(args)
         fds = [s.fileno() for s in inherit]
         if inherit:
-            command = [sys.executable, "-ISc", HAND_OVER, str(len(fds))] + list(map(str, fds)) + command
+            numbers = [str(n) for n in [len(fds)] + fds]
+            command = [sys.executable, "-ISc", HAND_OVER] + numbers + command
 
         def prepare():
             if descriptors:
