@@ -26,27 +26,34 @@ static struct span last_line(struct span text)
 
 enum plan_end plan_end_of(struct span text)
 {
+    if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0)
+        text = (struct span){text.data + 3, text.len - 3};
     size_t first = 0, end = text.len;
     while (first < end && is_blank(text.data[first])) first++;
     while (end > first && is_blank(text.data[end - 1])) end--;
     if (end > first && text.data[first] == '{' && text.data[end - 1] == '}') return PLAN_END_MARKED;
-    if (!text.len || text.data[text.len - 1] != '\n') return PLAN_END_CUT;
-    return span_is(last_line(text), "...") ? PLAN_END_MARKED : PLAN_END_OPEN;
+    if (span_is(last_line(text), "...")) return PLAN_END_MARKED;
+    return text.len && text.data[text.len - 1] == '\n' ? PLAN_END_OPEN : PLAN_END_CUT;
+}
+
+static void add_cut(struct span text, struct plan_errors *errors)
+{
+    if (errors->count == PLAN_ERRORS_MAX) return;
+    struct yaml_place at = yaml_walk_to_byte(text, text.len);
+    struct err *e = &errors->errors[errors->count++];
+    err_set(e, ERR_PLAN_INVALID,
+            "the file ends in the middle of a line, so it may be half a file: end it with the line "
+            "`...`");
+    e->line = at.line;
+    e->column = at.column;
 }
 
 struct plan *plan_load_file(struct span text, struct settings **settings,
                             struct plan_errors *errors)
 {
-    /* What else is wrong with half a file need not be told. */
-    if (!text.len || text.len > PLAN_BYTES_MAX || plan_end_of(text) != PLAN_END_CUT)
-        return plan_load(text, settings, errors);
-    struct yaml_place at = yaml_walk_to_byte(text, text.len);
-    errors->count = 1;
-    errors->more = 0;
-    err_set(&errors->errors[0], ERR_PLAN_INVALID,
-            "the file ends in the middle of a line, so it may be half a file: end it with the line "
-            "`...`");
-    errors->errors[0].line = at.line;
-    errors->errors[0].column = at.column;
+    if (!text.len || plan_end_of(text) != PLAN_END_CUT) return plan_load(text, settings, errors);
+    struct plan *plan = plan_load(text, NULL, errors);
+    plan_free(plan);
+    if (plan || errors->errors[0].code != ERR_NO_MEMORY) add_cut(text, errors);
     return NULL;
 }

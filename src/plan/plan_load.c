@@ -149,7 +149,7 @@ static void load_guarded(struct load *l)
 struct plan *plan_load(struct span yaml, struct settings **settings, struct plan_errors *errors)
 {
     errors->count = errors->more = 0;
-    struct load l = {.text = yaml,
+    struct load l = {.text = yaml.len ? yaml : SPAN(""),
                      .errors = errors,
                      .plan = calloc(1, sizeof *l.plan),
                      .settings = calloc(1, sizeof *l.settings)};

@@ -16,7 +16,7 @@ struct plan_errors {
     struct err errors[PLAN_ERRORS_MAX]; /* code ERR_PLAN_INVALID; line, column, text */
 };
 
-/* On success the new plan, and where `settings` is not NULL the settings that stand in the same
+/* `yaml.data` may be NULL where its length is 0. On success the new plan, and where `settings` is not NULL the settings that stand in the same
  * file, both owned by the caller (plan_free, settings_free). On failure NULL, *settings is
  * untouched, and errors->count > 0: every error, code ERR_PLAN_INVALID; or a single one,
  * ERR_NO_MEMORY. */
@@ -31,7 +31,7 @@ enum plan_end {
 };
 enum plan_end plan_end_of(struct span text);
 
-/* plan_load of a file's text: half a file is an error, and the only one that is told of it. */
+/* plan_load of a file's text: that it is half a file is an error too, the last one told. */
 struct plan *plan_load_file(struct span text, struct settings **settings,
                             struct plan_errors *errors) MUST_CHECK;
 

@@ -92,12 +92,25 @@ static void the_library_says_so(void **state)
     }
 }
 
+static void a_text_of_nothing_is_an_empty_plan(void **state)
+{
+    (void)state;
+    struct interlude_error told;
+    size_t count;
+    assert_null(interlude_plan_load(NULL, 0, &told, 1, &count));
+    assert_int_equal(count, 1);
+    assert_string_equal(told.text, "the plan is empty");
+    assert_null(interlude_plan_load("", 0, &told, 1, &count));
+    assert_string_equal(told.text, "the plan is empty");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_of_a_load),
         cmocka_unit_test(each_allocation_of_refusals),
         cmocka_unit_test(the_library_says_so),
+        cmocka_unit_test(a_text_of_nothing_is_an_empty_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
