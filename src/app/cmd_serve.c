@@ -112,6 +112,6 @@ int cmd_serve(int argc, char **argv)
         int code = app_serve_option(argc, argv, &i, &config);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path, &config.settings);
+    config.plan = app_plan_serve(config.plan_path, &config.settings);
     return config.plan ? app_serve_run(&config, hint) : EXIT_WRONG;
 }

@@ -77,7 +77,7 @@ int lab_serve(int argc, char **argv)
         int code = option_read(argc, argv, &i, &config, &story);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path, &config.settings);
+    config.plan = app_plan_serve(config.plan_path, &config.settings);
     if (!config.plan) return EXIT_WRONG;
 
     story.plan_path = config.plan_path;

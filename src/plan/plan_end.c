@@ -1,7 +1,6 @@
 /* Is it all of the file? A file that is still being written, or that was cut, is often a valid plan
  * with less in it. YAML has a mark for the end of a document, and JSON ends with its brace. */
-#include "plan/plan_load.h"
-
+#include "plan/load.h"
 #include "plan/yaml_walk.h"
 
 static bool is_blank(char c)
@@ -34,19 +33,31 @@ enum plan_end plan_end_of(struct span text)
     return span_is(last_line(text), "...") ? PLAN_END_MARKED : PLAN_END_OPEN;
 }
 
+struct plan *plan_check_file(struct span text, struct settings **settings,
+                             struct plan_errors *errors, struct plan_errors *warnings)
+{
+    struct yaml_place end = {1, 1, 0};
+    /* What else is wrong with half a file need not be told. */
+    bool bounded = text.len && text.len <= PLAN_BYTES_MAX;
+    if (bounded) end = yaml_walk_to_byte(text, text.len);
+    if (bounded && plan_end_of(text) == PLAN_END_CUT) {
+        errors->count = errors->more = 0;
+        if (warnings) warnings->count = warnings->more = 0;
+        plan_errors_add(errors, end,
+                        "the file ends in the middle of a line, so it may be half a file: end it "
+                        "with the line `...`");
+        return NULL;
+    }
+    struct plan *plan = plan_check(text, settings, errors, warnings);
+    if (plan && warnings && plan_end_of(text) == PLAN_END_OPEN)
+        plan_errors_add(warnings, end,
+                        "the last line is not `...`: so a reload cannot tell all of this file from "
+                        "half of it, and refuses whatever takes something away");
+    return plan;
+}
+
 struct plan *plan_load_file(struct span text, struct settings **settings,
                             struct plan_errors *errors)
 {
-    /* What else is wrong with half a file need not be told. */
-    if (!text.len || text.len > PLAN_BYTES_MAX || plan_end_of(text) != PLAN_END_CUT)
-        return plan_load(text, settings, errors);
-    struct yaml_place at = yaml_walk_to_byte(text, text.len);
-    errors->count = 1;
-    errors->more = 0;
-    err_set(&errors->errors[0], ERR_PLAN_INVALID,
-            "the file ends in the middle of a line, so it may be half a file: end it with the line "
-            "`...`");
-    errors->errors[0].line = at.line;
-    errors->errors[0].column = at.column;
-    return NULL;
+    return plan_check_file(text, settings, errors, NULL);
 }
