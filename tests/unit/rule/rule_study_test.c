@@ -78,6 +78,8 @@ static void what_it_comes_to(void **state)
         {"has(tier) || !has(tier)", RULE_ALWAYS_HOLDS, 1},
         {"has(tier) && !has(tier)", RULE_NEVER_HOLDS, 1},
         {"!has(tier) || tier == 'a'", RULE_VARIES, 0},
+        {"has(tier) == false", RULE_VARIES, 0},
+        {"!has(tier) && (!has(tier) || tier == 'a')", RULE_VARIES, 0},
         {"child_directed", RULE_VARIES, 0},
         {"child_directed && has(child_directed)", RULE_VARIES, 0},
         {"car || !car", RULE_ALWAYS_HOLDS, 1},
