@@ -354,17 +354,27 @@ static const struct part *demands(const struct rule_study *study)
     return study->root->kind == PART_ALL ? study->root->first : study->root;
 }
 
-bool rule_study_exclude(const struct rule_study *a, const struct rule_study *b, int but_slot)
+/* Whether the operands of both that read only that attribute never hold together. */
+static bool excluded_by(const struct rule_study *a, const struct rule_study *b, int slot)
 {
-    for (const struct part *p = demands(a); p; p = p->next) {
-        struct joining j;
+    struct joining j;
+    joining_begin(&j);
+    if (!joining_add(&j, demands(a), slot, true) || !joining_add(&j, demands(b), slot, true))
+        return false;
+    struct outcomes o = joining_outcomes(&j, a, slot);
+    return !((o.known | o.absent | o.invalid) & bit_of(RULE_TRUE));
+}
+
+/* Whoever leaves one of the attributes out of account asks for the other: two are enough. */
+uint64_t rule_study_exclude(const struct rule_study *a, const struct rule_study *b)
+{
+    uint64_t seen = 0, slots = 0;
+    for (const struct part *p = demands(a); p && !(slots & (slots - 1)); p = p->next) {
         int slot = slot_alone(p->rule);
-        if (slot < 0 || slot == but_slot) continue;
-        joining_begin(&j);
-        if (!joining_add(&j, demands(a), slot, true) || !joining_add(&j, demands(b), slot, true))
-            continue;
-        struct outcomes o = joining_outcomes(&j, a, slot);
-        if (!((o.known | o.absent | o.invalid) & bit_of(RULE_TRUE))) return true;
+        if (slot < 0 || seen >> slot & 1) continue;
+        seen |= (uint64_t)1 << slot;
+        if (rule_reads(b->root->rule) >> slot & 1 && excluded_by(a, b, slot))
+            slots |= (uint64_t)1 << slot;
     }
-    return false;
+    return slots;
 }

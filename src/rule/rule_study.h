@@ -66,8 +66,9 @@ struct rule_absence {
 };
 struct rule_absence rule_study_absence(const struct rule_study *study, int slot);
 
-/* Whether no request meets both, as far as single attributes other than `but_slot` show. */
-bool rule_study_exclude(const struct rule_study *a, const struct rule_study *b, int but_slot);
+/* The slots of attributes that show, each alone, that no request meets both; at most two of them.
+ */
+uint64_t rule_study_exclude(const struct rule_study *a, const struct rule_study *b);
 
 /* The slots of attributes that a request can leave out. */
 uint64_t rule_can_be_absent(const struct attribute_schema *schema);
