@@ -26,6 +26,7 @@ struct load {
     struct settings *settings;
     struct arena scratch;               /* for the length of the load: the tree */
     struct arena rule_scratch;          /* for the length of a condition */
+    struct arena rule_spare;            /* the same, for warnings */
     int rules;                          /* of all policies so far */
     uint32_t policies_ok;               /* bit i: the kind of policy i was read */
     const struct yaml_tree *guardrails; /* the section, while it is read */

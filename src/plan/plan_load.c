@@ -138,11 +138,13 @@ static void load_guarded(struct load *l)
     } else {
         arena_init(&l->scratch, &no_memory);
         arena_init(&l->rule_scratch, &no_memory);
+        arena_init(&l->rule_spare, &no_memory);
         l->plan->arena.no_memory = l->settings->arena.no_memory = &no_memory;
         load_text_bounded(l);
     }
     arena_done(&l->scratch);
     arena_done(&l->rule_scratch);
+    arena_done(&l->rule_spare);
     /* Nothing is added to either any more. */
     l->plan->arena.no_memory = l->settings->arena.no_memory = NULL;
 }

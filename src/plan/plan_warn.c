@@ -8,8 +8,7 @@ const struct rule_study *warn_condition(struct warn *w, const struct yaml_tree *
 {
     struct rule_notes notes;
     if (!rule) return NULL;
-    const struct rule_study *study =
-        rule_study_make(&w->l->scratch, &w->l->rule_scratch, &w->context, rule_text(rule), &notes);
+    const struct rule_study *study = rule_study_make(&w->context, rule_text(rule), &notes);
     for (int i = 0; i < notes.count; i++)
         load_warning(w->l, yaml_tree_locate(w->l->text, node, notes.notes[i].at), "%s",
                      notes.notes[i].text);
@@ -132,7 +131,10 @@ void plan_warn(struct load *l, const struct yaml_tree *root)
     for (int i = 0; i < plan->variant_count; i++) variants[i] = plan->variants[i].name;
     struct warn w = {
         .l = l,
-        .context = {.schema = &plan->schema,
+        .context = {.arena = &l->scratch,
+                    .scratch = &l->rule_scratch,
+                    .spare = &l->rule_spare,
+                    .schema = &plan->schema,
                     .variants = {"variant", variants, plan->variant_count, .closed = true},
                     .segments = {"segment", plan->segments, plan->segment_count, .closed = false}},
     };

@@ -23,8 +23,7 @@ static uint64_t slots_of_ad_free(struct warn *w)
     struct rule_notes notes; /* are told elsewhere */
     uint64_t slots = 0;
     if (!rule) return 0;
-    const struct rule_study *study =
-        rule_study_make(&w->l->scratch, &w->l->rule_scratch, &w->context, rule_text(rule), &notes);
+    const struct rule_study *study = rule_study_make(&w->context, rule_text(rule), &notes);
     for (uint64_t rest = rule_reads(rule); rest; rest &= rest - 1) {
         int slot = __builtin_ctzll(rest);
         if (rule_study_absence(study, slot).never_false) slots |= (uint64_t)1 << slot;

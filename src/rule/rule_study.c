@@ -144,11 +144,11 @@ static enum rule_course course_of_not(const struct part *p)
 static struct part *part_make(const struct rule_study *study, const struct node *n,
                               struct rule_notes *notes)
 {
-    struct part *p = arena_alloc(study->arena, sizeof *p);
+    struct part *p = arena_alloc(study->context->arena, sizeof *p);
     struct span text = {study->text.data + n->at, n->end - n->at};
     struct err e;
-    enum err_code code =
-        rule_compile(study->arena, study->scratch, study->context->schema, text, &p->rule, &e);
+    enum err_code code = rule_compile(study->context->arena, study->context->scratch,
+                                      study->context->schema, text, &p->rule, &e);
     INVARIANT(code == ERR_OK); /* a part of what compiles, compiles */
     p->kind = kind_of(n);
     p->node = n;
@@ -196,13 +196,16 @@ static int joining_add(struct joining *j, const struct part *from, int slot, boo
 static struct outcomes joining_outcomes(const struct joining *j, const struct rule_study *study,
                                         int slot)
 {
+    const struct rule_context *c = study->context;
     const uint8_t any = (1u << RESULTS) - 1;
+    struct outcomes o = {any, any, any};
     const struct rule *rule;
     struct err e;
-    if (j->text.full || rule_compile(study->arena, study->scratch, study->context->schema,
-                                     buf_text(&j->text), &rule, &e) != ERR_OK)
-        return (struct outcomes){any, any, any};
-    return outcomes_find(study->context, rule, slot);
+    if (!j->text.full &&
+        rule_compile(c->spare, c->scratch, c->schema, buf_text(&j->text), &rule, &e) == ERR_OK)
+        o = outcomes_find(c, rule, slot);
+    arena_reset(c->spare);
+    return o;
 }
 
 /* Whether the operands that read one attribute settle the chain, whatever the others are. */
@@ -238,14 +241,13 @@ static enum rule_course course_of_chain(const struct rule_study *study, const st
     return chain_settled(study, chain, settles, notes) ? settles : RULE_VARIES;
 }
 
-const struct rule_study *rule_study_make(struct arena *arena, struct arena *scratch,
-                                         const struct rule_context *context, struct span text,
+const struct rule_study *rule_study_make(const struct rule_context *context, struct span text,
                                          struct rule_notes *notes)
 {
-    struct rule_study *study = arena_alloc(arena, sizeof *study);
+    struct rule_study *study = arena_alloc(context->arena, sizeof *study);
     struct err e;
-    *study = (struct rule_study){arena, scratch, context, text, NULL};
-    struct node *root = syntax_parse(text, arena, &e);
+    *study = (struct rule_study){.context = context, .text = text};
+    struct node *root = syntax_parse(text, context->arena, &e);
     INVARIANT(root && check_condition(root, context->schema, text, &e));
     notes->count = 0;
     study->root = part_make(study, root, notes);

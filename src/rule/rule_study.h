@@ -5,8 +5,8 @@
  * reads several attributes is taken apart at `&&`, `||` and `!`, and its parts are taken as if they
  * had nothing to do with each other. No solver: what takes one to see is not seen.
  *
- * Threads: one at a time. Ownership: a study lives in the arena that it was made in, and keeps the
- * text and the context that it was made with. Allocates; not for the request path. */
+ * Threads: one at a time. Ownership: a study lives in the arena of its context, and keeps the
+ * context and the text that it was made of. Allocates; not for the request path. */
 #ifndef INTERLUDE_RULE_RULE_STUDY_H
 #define INTERLUDE_RULE_RULE_STUDY_H
 
@@ -21,6 +21,8 @@ struct rule_names {
 };
 
 struct rule_context {
+    struct arena *arena;           /* studies live in it */
+    struct arena *scratch, *spare; /* two others, for the length of a call */
     const struct attribute_schema *schema;
     struct rule_names variants, segments; /* of `variant`, which is closed, and `segment_id` */
 };
@@ -44,12 +46,10 @@ struct rule_notes {
 
 struct rule_study;
 
-/* Of `text`, which compiles against context->schema (else it is a bug). `scratch`, another arena,
- * is reset. Fills *notes: what never or always holds, alone or together with the rest of its chain;
- * names that the plan does not have; numbers that an attribute never equals. Each is told once, at
- * its innermost place. */
-const struct rule_study *rule_study_make(struct arena *arena, struct arena *scratch,
-                                         const struct rule_context *context, struct span text,
+/* Of `text`, which compiles against context->schema (else it is a bug). Fills *notes: what never or
+ * always holds, alone or together with the rest of its chain; names that the plan does not have;
+ * numbers that an attribute never equals. Each is told once, at its innermost place. */
+const struct rule_study *rule_study_make(const struct rule_context *context, struct span text,
                                          struct rule_notes *notes);
 
 /* Whether it comes to the same, whatever the values of what it reads. (What is absent may make an

@@ -17,7 +17,6 @@ struct part {
 };
 
 struct rule_study {
-    struct arena *arena, *scratch;
     const struct rule_context *context;
     struct span text;
     struct part *root;

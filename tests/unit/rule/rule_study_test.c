@@ -12,17 +12,22 @@
 #include "rule/rule_study.h"
 #include "rule/rule_values.h"
 
-static struct arena arena, scratch;
+static struct arena arena, scratch, spare;
 static struct attribute_schema schema;
 static const struct span variants[] = {SPAN("a"), SPAN("b")}, segments[] = {SPAN("new")};
-static struct rule_context context = {
-    .schema = &schema, {"variant", variants, 2, true}, {"segment", segments, 1, false}};
+static const struct rule_context context = {&arena,
+                                            &scratch,
+                                            &spare,
+                                            &schema,
+                                            {"variant", variants, 2, true},
+                                            {"segment", segments, 1, false}};
 
 static int setup(void **state)
 {
     (void)state;
     arena_init(&arena, NULL);
     arena_init(&scratch, NULL);
+    arena_init(&spare, NULL);
     attribute_schema_init(&schema);
     schema.attributes[schema.count++] =
         (struct attribute){SPAN("mood"), ATTRIBUTE_DOUBLE, ATTRIBUTE_DECLARED};
@@ -36,12 +41,13 @@ static int teardown(void **state)
     (void)state;
     arena_done(&arena);
     arena_done(&scratch);
+    arena_done(&spare);
     return 0;
 }
 
 static const struct rule_study *study(const char *text, struct rule_notes *notes)
 {
-    return rule_study_make(&arena, &scratch, &context, span_of(text), notes);
+    return rule_study_make(&context, span_of(text), notes);
 }
 
 static void what_it_comes_to(void **state)
