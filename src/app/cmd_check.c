@@ -11,7 +11,7 @@ static int warning_count(const struct plan_errors *warnings)
 }
 
 /* "good", or how good. */
-static const char *verdict(char text[64], const struct plan_errors *warnings)
+static const char *goodness(char text[64], const struct plan_errors *warnings)
 {
     int count = warning_count(warnings);
     if (count)
@@ -41,7 +41,7 @@ static int check_print(const char *path, const struct plan *plan, const struct s
     char text[64];
     uint64_t series = plan_series_count(plan, &largest);
     printf("# %s: %s. Fingerprint %s. %llu metric series, most of them %s.\n", path,
-           verdict(text, warnings), plan->fingerprint, (unsigned long long)series, largest);
+           goodness(text, warnings), plan->fingerprint, (unsigned long long)series, largest);
     fwrite(b.data, 1, b.len, stdout);
     free(memory);
     return app_output_end();
