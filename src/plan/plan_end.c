@@ -1,7 +1,6 @@
 /* Is it all of the file? A file that is still being written, or that was cut, is often a valid plan
  * with less in it. YAML has a mark for the end of a document, and JSON ends with its brace. */
-#include "plan/plan_load.h"
-
+#include "plan/load.h"
 #include "plan/yaml_walk.h"
 
 static bool is_blank(char c)
@@ -36,24 +35,31 @@ enum plan_end plan_end_of(struct span text)
     return text.len && text.data[text.len - 1] == '\n' ? PLAN_END_OPEN : PLAN_END_CUT;
 }
 
-static void add_cut(struct span text, struct plan_errors *errors)
+struct plan *plan_check_file(struct span text, struct settings **settings,
+                             struct plan_errors *errors, struct plan_errors *warnings)
 {
-    if (errors->count == PLAN_ERRORS_MAX) return;
-    struct yaml_place at = yaml_walk_to_byte(text, text.len);
-    struct err *e = &errors->errors[errors->count++];
-    err_set(e, ERR_PLAN_INVALID,
-            "the file ends in the middle of a line, so it may be half a file: end it with the line "
-            "`...`");
-    e->line = at.line;
-    e->column = at.column;
+    enum plan_end end = text.len ? plan_end_of(text) : PLAN_END_MARKED;
+    bool cut = end == PLAN_END_CUT;
+    struct plan *plan = plan_check(text, cut ? NULL : settings, errors, warnings);
+    if (!plan && errors->errors[0].code == ERR_NO_MEMORY) return NULL;
+    struct yaml_place last = yaml_walk_to_byte(text, text.len);
+    if (cut) {
+        plan_free(plan);
+        plan = NULL;
+        if (warnings) warnings->count = warnings->more = 0;
+        plan_errors_add(errors, last,
+                        "the file ends in the middle of a line, so it may be half a file: end it "
+                        "with the line `...`");
+    }
+    if (plan && warnings && end == PLAN_END_OPEN)
+        plan_errors_add(warnings, last,
+                        "the last line is not `...`: so a reload cannot tell all of this file from "
+                        "half of it, and refuses whatever takes something away");
+    return plan;
 }
 
 struct plan *plan_load_file(struct span text, struct settings **settings,
                             struct plan_errors *errors)
 {
-    if (!text.len || plan_end_of(text) != PLAN_END_CUT) return plan_load(text, settings, errors);
-    struct plan *plan = plan_load(text, NULL, errors);
-    plan_free(plan);
-    if (plan || errors->errors[0].code != ERR_NO_MEMORY) add_cut(text, errors);
-    return NULL;
+    return plan_check_file(text, settings, errors, NULL);
 }

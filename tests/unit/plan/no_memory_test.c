@@ -5,7 +5,7 @@
 #include "interlude.h"
 #include "no_memory.h"
 
-static struct plan_errors errors;
+static struct plan_errors errors, warnings;
 
 static void tells_no_memory(void)
 {
@@ -21,7 +21,7 @@ static long load_in_vain(struct span text, bool onwards)
     for (long at = 1;; at++) {
         struct settings *settings = NULL;
         no_memory_arm(at, onwards);
-        struct plan *plan = plan_load(text, &settings, &errors);
+        struct plan *plan = plan_check(text, &settings, &errors, &warnings);
         bool failed = no_memory_disarm();
         if (!failed) {
             assert_non_null(plan);
@@ -41,6 +41,9 @@ static void each_allocation_of_a_load(void **state)
     for (int onwards = 0; onwards < 2; onwards++) {
         assert_true(load_in_vain(plan_demo_text(), onwards) > 200);
         struct span text = file_read("tests/cases/plans/good-everything.yaml");
+        assert_true(load_in_vain(text, onwards) > 200);
+        free((void *)text.data);
+        text = file_read("tests/cases/plans/warn-conditions.yaml");
         assert_true(load_in_vain(text, onwards) > 200);
         free((void *)text.data);
     }
