@@ -1,5 +1,7 @@
 #include "plan/load.h"
 
+#include "base/printed.h"
+
 #include <math.h>
 
 #define MINUTE_MS ((int64_t)60 * 1000)
@@ -155,8 +157,9 @@ static void load_file(struct load *l, const struct yaml_tree *node, const struct
     struct span text;
     if (!load_text(l, node, "a path", &text)) return;
     bool ok = text.len > 0 && text.len < 4096;
+    uint32_t code;
     for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.data[i] < 0x20) ok = false;
+        if (printed_control(text.data + i, text.data + text.len, &code)) ok = false;
     if (!ok)
         load_error(l, node->place, "expected a path of 1 to 4095 bytes, all printable");
     else

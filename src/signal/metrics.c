@@ -330,7 +330,7 @@ static void render(struct page *p, enum signal_metric metric)
         sample_double(p, metric, p->process.cpu_s);
         break;
     case METRIC_PROCESS_START:
-        sample_double(p, metric, p->process.start_s);
+        sample_double(p, metric, s->process_start_s);
         break;
     case METRIC_PROCESS_OPEN_FDS:
         sample_u64(p, metric, (struct span){0}, p->process.open_fds);

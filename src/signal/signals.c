@@ -88,6 +88,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     memset(s, 0, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->started_us = clock_wall_us();
+    s->process_start_s = process_start_s();
     s->writer_count = config->writers;
     s->all_posteriors = config->all_posteriors;
     s->ring_bytes = config->ring_bytes ? config->ring_bytes : RING_BYTES;

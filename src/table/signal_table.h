@@ -308,7 +308,7 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(PROCESS_RESIDENT, "process_resident_memory_bytes", GAUGE, "",                               \
       "Resident memory size in bytes", "a scrape", PER_REQUEST)                                   \
     X(PROCESS_START, "process_start_time_seconds", GAUGE, "",                                     \
-      "Start time of the process in seconds since 1970", "a scrape", PER_REQUEST)
+      "Start time of the process in seconds since 1970", "a start", NEVER)
 
 #define SIGNAL_METRIC_ENUM(suffix, name, type, labels, help, moves, expected) METRIC_##suffix,
 enum signal_metric { SIGNAL_METRICS(SIGNAL_METRIC_ENUM) METRIC_COUNT };

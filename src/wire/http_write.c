@@ -150,11 +150,11 @@ void http_write_problem_body(struct buf *b, const struct err *e)
     json_write_string(b, span_of(err_name(e->code)));
     if (e->text[0]) {
         buf_lit(b, ",\"detail\":");
-        json_write_string(b, span_of(e->text));
+        json_write_printed(b, span_of(e->text));
     }
     if (e->pointer[0]) {
         buf_lit(b, ",\"pointer\":");
-        json_write_string(b, span_of(e->pointer));
+        json_write_printed(b, span_of(e->pointer));
     }
     if (has_offset(e->code)) {
         buf_lit(b, ",\"offset\":");
