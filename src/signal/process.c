@@ -33,7 +33,8 @@ static uint64_t stat_field(const char *after_name, int field)
     return strtoull(at, NULL, 10);
 }
 
-/* The text after the command's name of /proc/self/stat, from field 3 on; NULL: it cannot be read. */
+/* The text after the command's name of /proc/self/stat, from field 3 on; NULL: it cannot be read.
+ */
 static const char *stat_read(char *memory, size_t size)
 {
     file_read("/proc/self/stat", memory, size);

@@ -37,10 +37,14 @@ const char *http_reason(int status)
         return "Length Required";
     case 413:
         return "Content Too Large";
+    case 414:
+        return "URI Too Long";
     case 415:
         return "Unsupported Media Type";
     case 417:
         return "Expectation Failed";
+    case 421:
+        return "Misdirected Request";
     case 422:
         return "Unprocessable Content";
     case 431:
