@@ -418,6 +418,12 @@ static void print_server(struct buf *b, const struct settings_server *s)
     put_quoted(b, s->listen);
     buf_lit(b, "\n  admin: ");
     put_quoted(b, s->admin);
+    buf_lit(b, "\n  hosts: [");
+    for (int i = 0; i < s->host_count; i++) {
+        if (i) buf_lit(b, ", ");
+        put_quoted(b, s->hosts[i]);
+    }
+    buf_char(b, ']');
     buf_lit(b, "\n  workers: ");
     if (s->workers)
         buf_i64(b, s->workers);

@@ -53,6 +53,7 @@ struct server {
     struct descriptors descriptors;
     int listen_fd, admin_fd; /* until the acceptor has them */
     char listen[ADDRESS_TEXT_MAX], admin_listen[ADDRESS_TEXT_MAX];
+    bool exposed; /* the operations port listens beyond loopback */
     struct acceptor acceptor;
 
     int worker_count;
@@ -63,6 +64,8 @@ struct server {
     struct loop_thread admin_thread;
 
     _Atomic bool ready;
+    _Atomic uint64_t acceptor_turned_ns;
+    struct stall stall; /* of all of these */
     enum server_stage stage;
     uint64_t until_ns; /* of the stage */
     const char *stop_reason;
@@ -172,7 +175,7 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
                                      (size_t)(WORKER_POOLS_BYTES_MAX / s->worker_count)};
     timeouts_of(settings, config.timeout_ns);
     for (int i = 0; i < s->worker_count; i++) {
-        worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i));
+        worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i), &s->ready);
         if (server->answer) s->workers[i].service.answer = server->answer;
         config.service = &s->workers[i].service;
         enum err_code code = loop_thread_open(&s->threads[i], &config, e);
@@ -188,6 +191,7 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
                              .writer = signals_writer(s->signals, s->worker_count + WRITER_ADMIN),
                              .workers = s->worker_loops,
                              .worker_count = s->worker_count,
+                             .threads = &s->stall,
                              .ready = &s->ready,
                          });
     config.service = &s->admin->service;
@@ -215,18 +219,66 @@ static enum err_code doors_open(struct server *s, int connections_max, struct er
          .open_max = s->descriptors.operations,
          .makes_room = true},
     };
-    enum err_code code =
-        acceptor_open(&s->acceptor, doors, 2, s->conns, (int)s->descriptors.refused,
-                      signals_writer(s->signals, s->worker_count + WRITER_ACCEPTOR), e);
+    enum err_code code = acceptor_open(
+        &s->acceptor, doors, 2, s->conns, (int)s->descriptors.refused,
+        signals_writer(s->signals, s->worker_count + WRITER_ACCEPTOR), &s->acceptor_turned_ns, e);
     if (!code) s->listen_fd = s->admin_fd = -1;
     return code;
+}
+
+static uint64_t worker_turned_ns(const void *loop)
+{
+    return loop_turned_ns(loop);
+}
+
+static uint64_t acceptor_turned_ns(const void *turned_ns)
+{
+    return atomic_load_explicit((const _Atomic uint64_t *)turned_ns, memory_order_relaxed);
+}
+
+static uint64_t scribe_turned_ns(const void *signals)
+{
+    return signals_scribe_turned_ns(signals);
+}
+
+static uint64_t reload_thread_turned_ns(const void *reload)
+{
+    return reload_turned_ns(reload);
+}
+
+static void worker_name(char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1], int i)
+{
+    snprintf(name, SIGNALS_THREAD_NAME_BYTES_MAX + 1, "worker-%d", i);
+}
+
+/* The operations loop watches the others. Nobody watches itself, nor the thread that only waits for
+ * signals. */
+static void stall_watch(struct server *s)
+{
+    const struct stall_thread beside[] = {
+        {"acceptor", acceptor_turned_ns, &s->acceptor_turned_ns, STALL_LIMIT_MS, .restart = true},
+        {"scribe", scribe_turned_ns, s->signals, STALL_LIMIT_MS},
+        {"reload", reload_thread_turned_ns, &s->reload, RELOAD_STALL_MS},
+    };
+    stall_init(&s->stall, s->admin_thread.loop);
+    for (int i = 0; i < s->worker_count; i++) {
+        char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1];
+        worker_name(name, i);
+        stall_add(&s->stall,
+                  &(struct stall_thread){signals_thread_add(s->signals, name), worker_turned_ns,
+                                         s->threads[i].loop, STALL_LIMIT_MS, .restart = true});
+    }
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        signals_thread_add(s->signals, beside[i].name);
+        stall_add(&s->stall, &beside[i]);
+    }
 }
 
 static enum err_code threads_start(struct server *s, struct err *e)
 {
     for (int i = 0; i < s->worker_count; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "worker-%d", i);
+        char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1];
+        worker_name(name, i);
         enum err_code code = loop_thread_start(&s->threads[i], name, e);
         if (code) return code;
     }
@@ -254,6 +306,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
                        SERVER_WORKERS_MAX);
     if ((code = listen_open(listen, &s->listen_fd, s->listen, e))) return code;
     if ((code = listen_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
+    s->exposed = !listen_is_local(s->admin_fd);
     if ((code = signals_start(s, config, e))) return code;
     s->reloadable = reload_init(&s->reload, &s->live, s->signals, config->plan_path, config->plan,
                                 config->settings, s->worker_count + 1);
@@ -263,6 +316,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, s->descriptors.decisions);
     if ((code = loops_open(s, config, e))) return code;
     if ((code = doors_open(s, connections_max, e))) return code;
+    stall_watch(s);
     atomic_store(&s->ready, true);
     if ((code = reload_start(&s->reload,
                              signals_writer(s->signals, s->worker_count + WRITER_RELOAD), e)))
@@ -272,6 +326,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     signal_server_ready(s->writer, reload_hold(&s->reload).plan, span_of(s->listen),
                         span_of(s->admin_listen), s->worker_count);
     reload_release(&s->reload);
+    if (s->exposed) signal_operations_exposed(s->writer, span_of(s->admin_listen));
     if ((int)s->descriptors.decisions < connections_max)
         signal_descriptors_short(s->writer, (int)s->descriptors.decisions, connections_max,
                                  (int64_t)s->descriptors_max);
@@ -309,6 +364,10 @@ const char *server_listen(const struct server *s)
 const char *server_admin(const struct server *s)
 {
     return s->admin_listen;
+}
+bool server_exposed(const struct server *s)
+{
+    return s->exposed;
 }
 int server_workers(const struct server *s)
 {

@@ -17,6 +17,10 @@ struct signals {
 
     _Atomic uint64_t gauges[SIGNAL_GAUGE_COUNT]; /* a double's bits */
 
+    int thread_count; /* see signals_thread_add */
+    char thread_names[SIGNALS_THREADS_MAX][SIGNALS_THREAD_NAME_BYTES_MAX + 1];
+    _Atomic bool stalled[SIGNALS_THREADS_MAX];
+
     pthread_mutex_t lock; /* of all that follows */
     struct series_table series;
     bool all_posteriors; /* see struct signals_config */

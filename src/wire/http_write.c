@@ -110,6 +110,7 @@ size_t http_head_begin(struct buf *b, const struct http_head *head)
         buf_span(b, span_of(head->content_type));
         buf_lit(b, "\r\n");
     }
+    if (head->fields) buf_span(b, span_of(head->fields));
     if (head->extra) buf_span(b, span_of(head->extra));
     if (head->close)
         buf_lit(b, "Connection: close\r\n");
