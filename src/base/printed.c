@@ -1,7 +1,5 @@
 #include "base/printed.h"
 
-#include <string.h>
-
 size_t printed_control(const char *at, const char *end, uint32_t *code)
 {
     const unsigned char *c = (const unsigned char *)at;
@@ -20,16 +18,4 @@ size_t printed_control(const char *at, const char *end, uint32_t *code)
     if ((bytes == 3 && of < 0x800) || !printed_is_control(of)) return 0;
     *code = of;
     return bytes;
-}
-
-void printed_clean(char *text)
-{
-    const char *from = text, *end = text + strlen(text);
-    while (from < end) {
-        uint32_t code;
-        size_t control = printed_control(from, end, &code);
-        *text++ = control ? '?' : *from;
-        from += control ? control : 1;
-    }
-    *text = '\0';
 }

@@ -23,7 +23,4 @@ static inline bool printed_is_control(uint32_t code)
  * else 0. The bytes need not be valid UTF-8. */
 size_t printed_control(const char *at, const char *end, uint32_t *code);
 
-/* Puts a question mark in the place of each of them. `text` ends in a NUL, and may get shorter. */
-void printed_clean(char *text);
-
 #endif

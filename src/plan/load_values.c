@@ -18,8 +18,7 @@ static bool stands_before(const struct err *a, const struct err *b)
 }
 
 /* Sections are not read in the order of the file, so each error is put in its place, and of too
- * many the last ones are given up. A text that quotes the file is cleaned of what may not be
- * printed: a condition's error quotes the condition as it stands. */
+ * many the last ones are given up. */
 void load_error(struct load *l, struct yaml_place place, const char *format, ...)
 {
     struct err e;
@@ -31,7 +30,6 @@ void load_error(struct load *l, struct yaml_place place, const char *format, ...
     va_start(args, format);
     vsnprintf(e.text, sizeof e.text, format, args);
     va_end(args);
-    printed_clean(e.text);
 
     struct plan_errors *errors = l->errors;
     int at = errors->count;
