@@ -1,5 +1,6 @@
 """The operations port."""
 
+import json
 import signal
 import time
 import unittest
@@ -288,6 +289,38 @@ class Last(unittest.TestCase):
             self.assertEqual(steps["presence"]["invalid_attributes"], ["last.seconds_ago"])
             self.assertEqual(steps["mask"]["guardrails"],
                              [{"guardrail": "cooldown", "what": "masked: unknown"}])
+
+
+class Printed(unittest.TestCase):
+    """What a caller sends may end a line for some readers, and command a terminal or mislead its
+    reader; the log and what people read has it escaped. The caller's own answer has it as sent."""
+
+    NASTY = "\x1b[2J\x7f\x85\x9b2J\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\n"
+
+    def plainly(self, text):
+        return all(32 <= byte < 127 for byte in text)
+
+    def test_a_line_is_one_line(self):
+        with Server(plan()) as server:
+            body = json.dumps({"request_id": "r" + self.NASTY, "segment_id": self.NASTY,
+                               "variant": self.NASTY}, ensure_ascii=False).encode()
+            a = ask(server.decisions, request(body=body))
+            self.assertEqual(a.json()["request_id"], "r" + self.NASTY)
+            self.assertIn("\u202a\u202e\u2066\u2069".encode(), a.body)
+            line = server.wait_log("unknown_variant", 10)
+            self.assertEqual((line["request_id"], line["requested_variant"]),
+                             ("r" + self.NASTY, self.NASTY))
+            with open(server.log_path, "rb") as f:
+                for line in f.read().split(b"\n"):
+                    self.assertTrue(self.plainly(line), line)
+
+    def test_a_problem_quotes_plainly(self):
+        with Server(plan()) as server:
+            body = json.dumps({"signal": self.NASTY}, ensure_ascii=False).encode()
+            a = ask(server.operations, request("/v1/drill", body))
+            self.assertEqual(a.status, 400)
+            self.assertIn("\u202e", a.json()["detail"])
+            self.assertTrue(self.plainly(a.body), a.body)
 
 
 class Ready(unittest.TestCase):
