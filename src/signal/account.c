@@ -67,7 +67,6 @@ static uint64_t opportunities(const struct signals *s, int site,
     case SITE_VERSION_REUSED:
         return accounts[SITE_PLAN_RELOADED].fired;
     case SITE_DESCRIPTORS_SHORT:
-    case SITE_OPERATIONS_EXPOSED:
         return accounts[SITE_SERVER_STARTED].fired;
     case SITE_ACCEPT_PAUSED:
     case SITE_CONNECTIONS_MAX_REACHED:

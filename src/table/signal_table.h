@@ -168,11 +168,11 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
       "The limit of open files allows only so many of the plan's connections_max; raise the "      \
       "limit",                                                                                     \
       "a start")                                                                                   \
-    X(OPERATIONS_EXPOSED, operations_exposed, WARNING, NEVER, PLAN, FIELDS_OPERATIONS_EXPOSED,     \
+    X(OPERATIONS_EXPOSED, operations_exposed, WARNING, ALWAYS, PLAN, FIELDS_OPERATIONS_EXPOSED,    \
       "The operations port listens beyond loopback, and asks nobody who they are: whoever gets "   \
       "to "                                                                                        \
       "it can read the plan with its salts, and reload it",                                        \
-      "a start")                                                                                   \
+      "a start with such a port")                                                                  \
     X(CONNECTIONS_MAX_REACHED, connections_max_reached, WARNING, NEVER, PLAN,                      \
       FIELDS_CONNECTIONS_MAX_REACHED, "A connection was refused because connections_max are open", \
       "a connection that was accepted, refused or put off")                                        \
