@@ -63,13 +63,18 @@ struct plan *app_plan_parse(const char *name, struct span text, struct settings 
 /* The same of the file at `path`; NULL: the demonstration plan. */
 struct plan *app_plan_load(const char *path, struct settings **settings);
 
-/* cmd_serve.c. First of all in a server: before anything else is opened. False, and told, if it
- * cannot be one. */
+/* cmd_serve.c. First of all in a server: before anything else is opened. Signals wait from here on,
+ * and sockets that were inherited are in *config. False, and told, if it cannot be one. */
 struct server_config;
 bool app_serve_begin(struct server_config *config);
 
 /* Reads argv[*i], an option of `serve`, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG. */
 int app_serve_option(int argc, char **argv, int *i, struct server_config *config);
+
+/* Reads the plan of config->plan_path into config->plan, as a reload does: in a limited time, and
+ * not on after a signal that stops the server. EXIT_DONE; else the process's exit code, and it has
+ * been told. config->plan is NULL where the start has been stopped: that is no failure. */
+int app_serve_plan(struct server_config *config);
 
 /* Serves config->plan, which it takes over, until a signal ends it; tells on stderr where it
  * listens, and with `hint` a request to paste. The process's exit code. */

@@ -2,6 +2,8 @@
  * too. */
 #include "app/app.h"
 
+#include "serve/plan_file.h"
+#include "serve/reload.h"
 #include "serve/server.h"
 #include "signal/signals.h"
 
@@ -25,12 +27,19 @@ static bool workers_read(const char *text, int *out)
 
 bool app_serve_begin(struct server_config *config)
 {
+    server_signals_block();
     *config = (struct server_config){
         .program = SPAN(INTERLUDE_VERSION),
         .commit = SPAN(INTERLUDE_COMMIT),
     };
-    if (signals_standard_descriptors()) return true;
-    fprintf(stderr, "%s serve: /dev/null: %s\n", program_invocation_short_name, strerror(errno));
+    if (!signals_standard_descriptors()) {
+        fprintf(stderr, "%s serve: /dev/null: %s\n", program_invocation_short_name,
+                strerror(errno));
+        return false;
+    }
+    struct err e;
+    if (listen_inherit(&config->inherited, &e) == ERR_OK) return true;
+    app_fail("serve", &e);
     return false;
 }
 
@@ -48,6 +57,44 @@ int app_serve_option(int argc, char **argv, int *i, struct server_config *config
     else if (strcmp(value, "auto") != 0 && !workers_read(value, &config->workers))
         return app_usage_error("serve", "--workers takes `auto` or a number from 1 to 240, not",
                                value);
+    return EXIT_DONE;
+}
+
+/* Somebody started it, and then did not want it: that is no failure. */
+static bool told_to_stop(void)
+{
+    const char *signal = server_stop_asked();
+    if (signal)
+        fprintf(stderr, "%s: stopped by %s during the start\n", program_invocation_short_name,
+                signal);
+    return signal != NULL;
+}
+
+/* NULL, and told, if there is none, or if it is not wanted any more. */
+static struct plan *plan_of(const char *path, struct settings **settings)
+{
+    if (!path) return app_plan_load(NULL, settings);
+    struct plan_file file;
+    struct err e;
+    int stop_fd = server_stop_fd();
+    enum err_code code = plan_file_read(path, RELOAD_READ_MS, stop_fd, &file, &e);
+    if (stop_fd >= 0) close(stop_fd);
+    if (code) {
+        if (!server_stop_asked()) app_fail("serve", &e);
+        return NULL;
+    }
+    struct plan *plan = app_plan_parse(path, (struct span){file.memory, file.len}, settings);
+    free(file.memory);
+    return plan;
+}
+
+int app_serve_plan(struct server_config *config)
+{
+    config->plan = plan_of(config->plan_path, &config->settings);
+    if (!told_to_stop()) return config->plan ? EXIT_DONE : EXIT_WRONG;
+    if (config->plan) settings_free(config->settings);
+    plan_free(config->plan);
+    config->plan = NULL;
     return EXIT_DONE;
 }
 
@@ -98,8 +145,12 @@ int app_serve_run(const struct server_config *config, bool hint)
     struct err e;
     struct server *server = server_open(config, &e);
     if (!server) return app_fail("serve", &e);
-    tell_where(server, hint);
-    server_run(server);
+    if (server_serves(server)) {
+        tell_where(server, hint);
+        server_run(server);
+    } else {
+        told_to_stop();
+    }
     tell_left(server_close(server), sink);
     return EXIT_DONE;
 }
@@ -117,6 +168,6 @@ int cmd_serve(int argc, char **argv)
         int code = app_serve_option(argc, argv, &i, &config);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path, &config.settings);
-    return config.plan ? app_serve_run(&config, hint) : EXIT_WRONG;
+    int code = app_serve_plan(&config);
+    return config.plan ? app_serve_run(&config, hint) : code;
 }

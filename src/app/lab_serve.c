@@ -77,8 +77,8 @@ int lab_serve(int argc, char **argv)
         int code = option_read(argc, argv, &i, &config, &story);
         if (code) return code;
     }
-    config.plan = app_plan_load(config.plan_path, &config.settings);
-    if (!config.plan) return EXIT_WRONG;
+    int code = app_serve_plan(&config);
+    if (!config.plan) return code;
 
     story.plan_path = config.plan_path;
     story.log = &config.settings->log;
@@ -90,7 +90,7 @@ int lab_serve(int argc, char **argv)
         settings_free(config.settings);
         return app_fail("serve", &e);
     }
-    int code = app_serve_run(&config, false);
+    code = app_serve_run(&config, false);
     story_close();
     return code;
 }

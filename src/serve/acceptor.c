@@ -1,5 +1,7 @@
 #include "serve/acceptor.h"
 
+#include "serve/listen.h"
+
 #include "base/clock.h"
 
 #include <errno.h>
@@ -120,17 +122,35 @@ static void hand_over(struct acceptor *a, struct door *door, int fd)
     if (door->config.counted) signal_count(a->writer, COUNTER_CONNECTIONS_ACCEPTED);
 }
 
+/* A door that is closed (listen_fd -1) stays so. */
 static void door_listen(struct acceptor *a, const struct door *door, bool listens)
 {
+    if (door->config.listen_fd < 0) return;
     watch(a, EPOLL_CTL_MOD, door->config.listen_fd, listens ? EPOLLIN : 0,
           (uint64_t)(door - a->doors));
+}
+
+/* Taken out of the epoll first: that watches what a descriptor stands for, and where the socket is
+ * shared with others, this is not gone when our descriptor is. */
+static void door_close(struct acceptor *a, struct door *door)
+{
+    if (door->config.listen_fd < 0) return;
+    epoll_ctl(a->epoll_fd, EPOLL_CTL_DEL, door->config.listen_fd, NULL);
+    close(door->config.listen_fd);
+    door->config.listen_fd = -1;
+}
+
+/* Somebody is at the door. Nobody is at one that is closed. */
+static bool door_has_more(const struct door *door)
+{
+    struct pollfd at_the_door = {.fd = door->config.listen_fd, .events = POLLIN};
+    return poll(&at_the_door, 1, 0) > 0;
 }
 
 /* Full, and a further one is at the door: it has to wait there. */
 static void door_wait(struct acceptor *a, struct door *door)
 {
-    struct pollfd at_the_door = {.fd = door->config.listen_fd, .events = POLLIN};
-    if (door->waits || poll(&at_the_door, 1, 0) <= 0) return;
+    if (door->waits || !door_has_more(door)) return;
     door->waits = true;
     door_listen(a, door, false);
     if (door->config.makes_room)
@@ -179,6 +199,16 @@ static bool door_may_refuse(const struct door *door)
     return !door->config.makes_room && door->config.open_max == door->config.slot_count;
 }
 
+/* The next connection, or -1 and errno. */
+static int door_take(struct acceptor *a, const struct door *door)
+{
+    int fd = door->config.listen_fd;
+    if (!door->config.inherited) return accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (door_has_more(door)) return accept_shared(&a->accept_shared, fd);
+    errno = EAGAIN;
+    return -1;
+}
+
 /* At most `count` connections. Returns false when there are no more now. */
 static bool door_accept(struct acceptor *a, struct door *door, int count)
 {
@@ -188,12 +218,16 @@ static bool door_accept(struct acceptor *a, struct door *door, int count)
             door_wait(a, door);
             return false;
         }
-        int fd = accept4(door->config.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = door_take(a, door);
         if (fd < 0) {
             int error = errno;
             if (error == EAGAIN || error == EWOULDBLOCK) return false;
             if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
                 pause_accepting(a, error);
+                return false;
+            }
+            if (door->config.inherited && error == EINVAL) {
+                door_close(a, door); /* its holder has shut it down: nobody gets in any more */
                 return false;
             }
             continue; /* that connection's own fault: it has gone again */
@@ -210,8 +244,14 @@ static bool door_accept(struct acceptor *a, struct door *door, int count)
     return true;
 }
 
+static bool finishes(const struct acceptor *a)
+{
+    return atomic_load(&a->finish_by_ns) != UINT64_MAX;
+}
+
 static int turn_wait_ms(const struct acceptor *a)
 {
+    if (finishes(a)) return ACCEPTOR_FINISH_TURN_MS;
     int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : ACCEPTOR_IDLE_MS;
     for (int d = 0; d < a->door_count; d++) {
         if (!a->doors[d].waits) continue;
@@ -239,14 +279,51 @@ static void acceptor_turn(struct acceptor *a)
     doors_go_on(a);
 }
 
+/* ---- the end ---- */
+
+static bool doors_have_more(const struct acceptor *a)
+{
+    for (int d = 0; d < a->door_count; d++)
+        if (door_has_more(&a->doors[d])) return true;
+    return false;
+}
+
+/* Who has connected before a port closes is served. Closing it at once would reset whoever the
+ * kernel has taken in the meantime, and there would always be somebody. So nobody new is taken any
+ * more; whose handshake has begun gets the time to end it; and then the queue is emptied. Where the
+ * system does not know how to ignore somebody, what comes in the last moment is lost. */
+static void doors_finish(struct acceptor *a)
+{
+    for (int d = 0; d < a->door_count; d++) {
+        if (a->doors[d].config.inherited)
+            door_close(a, &a->doors[d]);
+        else
+            listen_ignore_new(a->doors[d].config.listen_fd);
+    }
+    uint64_t settled_ns = clock_mono_ns() + ACCEPTOR_SETTLE_MS * 1000000ull, now_ns;
+    do {
+        acceptor_turn(a);
+        now_ns = clock_mono_ns();
+        /* One that is full or paused has more, and gets the time that there is for it. */
+        if (now_ns >= settled_ns && !doors_have_more(a)) break;
+    } while (!atomic_load(&a->stop) && now_ns < atomic_load(&a->finish_by_ns));
+    for (int d = 0; d < a->door_count; d++) door_close(a, &a->doors[d]);
+}
+
 static void *acceptor_run(void *argument)
 {
     struct acceptor *a = argument;
-    while (!atomic_load(&a->stop)) acceptor_turn(a);
-    /* Who has connected before the port closes is served. */
-    for (int d = 0; d < a->door_count; d++)
-        while (door_accept(a, &a->doors[d], ACCEPTOR_BATCH)) continue;
+    a->begin_error = a->shared ? accept_shared_open(&a->accept_shared) : 0;
+    bool begins = a->begin_error == 0;
+    sem_post(&a->begun);
+    if (!begins) return NULL;
+    while (!atomic_load(&a->stop) && !finishes(a)) acceptor_turn(a);
+    if (!atomic_load(&a->stop)) doors_finish(a);
+    atomic_store(&a->finished, true);
+    while (!atomic_load(&a->stop) && a->refused_count) acceptor_turn(a);
+    if (a->shared) accept_shared_close(&a->accept_shared);
     atomic_store_explicit(a->turned_ns, 0, memory_order_relaxed);
+    atomic_store(&a->ended, true);
     return NULL;
 }
 
@@ -254,7 +331,10 @@ static void *acceptor_run(void *argument)
 
 void acceptor_init(struct acceptor *a)
 {
-    *a = (struct acceptor){.epoll_fd = -1, .wake_fd = -1, .refused_max = ACCEPTOR_REFUSED_MAX};
+    *a = (struct acceptor){.epoll_fd = -1,
+                           .wake_fd = -1,
+                           .refused_max = ACCEPTOR_REFUSED_MAX,
+                           .finish_by_ns = UINT64_MAX};
     for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) a->refused[i].fd = -1;
 }
 
@@ -269,7 +349,8 @@ static bool door_open(struct acceptor *a, int d, const struct door_config *confi
     for (uint32_t i = 0; i < config->slot_count; i++)
         door->free[i] = config->slot_first + config->slot_count - 1 - i;
     door->free_count = config->slot_count;
-    return watch(a, EPOLL_CTL_ADD, config->listen_fd, EPOLLIN, (uint64_t)d) == 0;
+    a->shared |= config->inherited;
+    return watch(a, EPOLL_CTL_ADD, config->listen_fd, 0, (uint64_t)d) == 0;
 }
 
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
@@ -284,7 +365,7 @@ enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors,
     a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     a->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     bool opened = a->epoll_fd >= 0 && a->wake_fd >= 0 &&
-                  watch(a, EPOLL_CTL_ADD, a->wake_fd, EPOLLIN, EVENT_WAKE) == 0;
+                  watch(a, EPOLL_CTL_ADD, a->wake_fd, EPOLLIN | EPOLLET, EVENT_WAKE) == 0;
     for (int d = 0; opened && d < door_count; d++) opened = door_open(a, d, &doors[d]);
     if (opened) {
         a->door_count = door_count;
@@ -295,27 +376,62 @@ enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors,
     return code;
 }
 
+static enum err_code start_failed(int error, struct err *e)
+{
+    return err_set_sys(e, ERR_SYSTEM, error, "cannot start the acceptor");
+}
+
 enum err_code acceptor_start(struct acceptor *a, struct err *e)
 {
+    sem_init(&a->begun, 0, 0);
     int error = pthread_create(&a->thread, NULL, acceptor_run, a);
-    if (error) return err_set_sys(e, ERR_SYSTEM, error, "cannot start the acceptor");
+    if (error) return start_failed(error, e);
     a->started = true;
     pthread_setname_np(a->thread, "acceptor");
-    return ERR_OK;
+    while (sem_wait(&a->begun) < 0) continue; /* a signal came in between */
+    return a->begin_error ? start_failed(a->begin_error, e) : ERR_OK;
+}
+
+void acceptor_accept(struct acceptor *a)
+{
+    for (int d = 0; d < a->door_count; d++) door_listen(a, &a->doors[d], true);
+}
+
+static void acceptor_wake(struct acceptor *a)
+{
+    uint64_t one = 1;
+    ssize_t written = write(a->wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+void acceptor_finish(struct acceptor *a, int64_t limit_ms)
+{
+    uint64_t by_ns = clock_mono_ns() + (uint64_t)limit_ms * 1000000;
+    if (by_ns < atomic_load(&a->finish_by_ns)) atomic_store(&a->finish_by_ns, by_ns);
+    acceptor_wake(a);
+}
+
+bool acceptor_finished(const struct acceptor *a)
+{
+    return atomic_load(&a->finished);
+}
+
+bool acceptor_ended(const struct acceptor *a)
+{
+    return atomic_load(&a->ended);
 }
 
 void acceptor_close(struct acceptor *a)
 {
     if (a->started) {
-        uint64_t one = 1;
         atomic_store(&a->stop, true);
-        ssize_t written = write(a->wake_fd, &one, sizeof one);
-        (void)written;
+        acceptor_wake(a);
         pthread_join(a->thread, NULL);
+        sem_destroy(&a->begun);
     }
     for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) refused_close(a, i);
     for (int d = 0; d < ACCEPTOR_DOORS_MAX; d++) {
-        if (d < a->door_count) close(a->doors[d].config.listen_fd);
+        if (d < a->door_count) door_close(a, &a->doors[d]);
         free(a->doors[d].free);
         free(a->doors[d].open);
     }

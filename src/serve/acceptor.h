@@ -8,15 +8,23 @@
  * until one is closed. The one port's waiting is not the other's. A pause is told once, however
  * often it is tried in vain to end it.
  *
- * Threads: acceptor_open and acceptor_close on one; the rest runs on the acceptor's own.
+ * At the end nobody is lost whom the kernel has taken: docs/decisions/0005-one-acceptor.md. The
+ * ports first ignore callers that are new, who try again by themselves a second later; then what
+ * has come is accepted, until there is no more; then the ports close. A listener that was inherited
+ * is another matter: others go on to accept from it. So it is only closed, and whom we did not
+ * accept is theirs.
+ *
+ * Threads: all functions on one; the rest runs on the acceptor's own.
  * Ownership: the loops and connection slots are the server's; listening sockets become the
  * acceptor's when acceptor_open succeeds. */
 #ifndef INTERLUDE_SERVE_ACCEPTOR_H
 #define INTERLUDE_SERVE_ACCEPTOR_H
 
+#include "serve/accept_shared.h"
 #include "serve/loop.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 enum {
     ACCEPTOR_DOORS_MAX = 2,
@@ -28,6 +36,9 @@ enum {
     ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
     ACCEPTOR_LINGER_MS = 1000,
     ACCEPTOR_BATCH = 64,
+    /* At the end. A handshake whose SYN has been answered is over after one round trip. */
+    ACCEPTOR_SETTLE_MS = 50,
+    ACCEPTOR_FINISH_TURN_MS = 5,
 };
 
 /* A port, the loops behind it, and its share of the slots. */
@@ -37,6 +48,7 @@ struct door_config {
     int loop_count;
     uint32_t slot_first, slot_count;
     uint32_t open_max; /* what descriptors allow; at most slot_count */
+    bool inherited;    /* the socket is shared with processes that stay */
     bool makes_room;   /* its one loop closes connections so that a further one has a place */
     bool counted;      /* its connections are those of the metrics */
 };
@@ -67,24 +79,40 @@ struct acceptor {
     int refused_max;
     uint64_t paused_until_ns; /* 0: accepting */
     bool pause_told;          /* until something is accepted again */
+    bool shared;              /* a door is inherited: accept_shared is open */
+    struct accept_shared accept_shared;
     pthread_t thread;
+    sem_t begun; /* the thread has told whether it can run: */
+    int begin_error;
     bool started;
-    _Atomic bool stop;
+    _Atomic bool stop, finished, ended;
+    _Atomic uint64_t finish_by_ns; /* UINT64_MAX: it goes on */
 };
 
 /* One that was never opened, and may be closed. */
 void acceptor_init(struct acceptor *a);
 
-/* Makes everything that can fail; acceptor_start then accepts. `refused_max`: from 1 to
- * ACCEPTOR_REFUSED_MAX. *turned_ns, the caller's, tells when the last turn began; 0 before the
- * first and after the last one. On failure the sockets stay the caller's. */
+/* `refused_max`: from 1 to ACCEPTOR_REFUSED_MAX. *turned_ns, the caller's, tells when the last turn
+ * began; 0 before the first and after the last one. On failure the sockets stay the caller's. */
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
                             struct conn *conns, int refused_max, struct signal_writer *writer,
                             _Atomic uint64_t *turned_ns, struct err *e) MUST_CHECK;
 
+/* Starts the thread. Nothing can fail after it; nothing is accepted before acceptor_accept. */
 enum err_code acceptor_start(struct acceptor *a, struct err *e) MUST_CHECK;
+void acceptor_accept(struct acceptor *a);
 
-/* Accepts what has already come, closes the listening sockets and ends the thread. Idempotent. */
+/* Ends it, and returns at once: accepts what has come, then closes the listening sockets, at the
+ * latest in `limit_ms`, where a port has no place. Asked for again, the earlier end holds. */
+void acceptor_finish(struct acceptor *a, int64_t limit_ms);
+
+/* The listening sockets are closed, and no connection is handed over any more. */
+bool acceptor_finished(const struct acceptor *a);
+
+/* Those that were told 503 have gone, too. */
+bool acceptor_ended(const struct acceptor *a);
+
+/* Closes whatever is open, and ends the thread. Idempotent. */
 void acceptor_close(struct acceptor *a);
 
 #endif

@@ -20,7 +20,7 @@ void conn_open(struct loop *l, struct conn *c)
     *c = (struct conn){
         .deadline = {.kind = DEADLINE_NONE}, .fd = fd, .slot = slot, .state = CONN_READING};
     http_reader_init(&c->reader);
-    deadline_arm(&l->deadlines, &c->deadline, DEADLINE_IDLE, l->now_ns);
+    deadline_arm(&l->deadlines, &c->deadline, DEADLINE_FRESH, l->now_ns);
     l->open++;
     struct epoll_event event = {.events = (uint32_t)CONN_WATCHED, .data.ptr = c};
     if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) conn_close(l, c);
@@ -289,7 +289,9 @@ static void conn_wait(struct loop *l, struct conn *c)
     enum deadline_kind kind = c->in_body                      ? DEADLINE_BODY
                               : !http_reader_idle(&c->reader) ? DEADLINE_HEAD
                                                               : DEADLINE_IDLE;
-    if (c->deadline.kind != kind) deadline_arm(&l->deadlines, &c->deadline, kind, l->now_ns);
+    if (kind == DEADLINE_IDLE && c->deadline.kind == DEADLINE_FRESH) return;
+    /* From the last answer on, where there was one in this turn. */
+    if (c->deadline.kind != kind) deadline_arm(&l->deadlines, &c->deadline, kind, l->last_ns);
 }
 
 /* Serves what is there: bytes[0..len), which lies in l->in or in c->in. */

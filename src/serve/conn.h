@@ -23,6 +23,13 @@ struct loop;
 
 enum {
     CONN_LINGER_MS = 2000,
+    /* At the end a connection that is idle is closed only after so long: a request may be on its
+     * way. The first one comes with the connection. For a further one the caller may have been kept
+     * up, also by a server beside us that is restarted: until a SYN that was not answered is sent
+     * again, a second goes by. Who has been idle for longer knows that an idle connection may be
+     * closed at any time. */
+    CONN_FRESH_MS = 1000,
+    CONN_QUIET_MS = 2000,
     CONN_LINGER_BYTES_MAX = 8 * 1024 * 1024,
 };
 

@@ -54,9 +54,9 @@ struct deadline *deadline_find_oldest(struct deadlines *d)
     uint64_t oldest_ns = UINT64_MAX;
     for (int kind = 0; kind < DEADLINE_COUNT; kind++) {
         struct deadline *first = deadline_find_first(d, (enum deadline_kind)kind);
-        if (!first || first->at_ns - d->timeout_ns[kind] >= oldest_ns) continue;
+        if (!first || deadline_armed_ns(d, first) >= oldest_ns) continue;
         oldest = first;
-        oldest_ns = first->at_ns - d->timeout_ns[kind];
+        oldest_ns = deadline_armed_ns(d, first);
     }
     return oldest;
 }

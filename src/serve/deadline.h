@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum deadline_kind {
-    DEADLINE_IDLE,   /* no byte of a request yet */
+    DEADLINE_FRESH,  /* no byte of the first request yet */
+    DEADLINE_IDLE,   /* none of a further one */
     DEADLINE_HEAD,   /* a request's head, from its first byte */
     DEADLINE_BODY,   /* its body, from the end of the head */
     DEADLINE_ANSWER, /* the peer takes the answer */
@@ -48,6 +49,12 @@ struct deadline *deadline_find_first(struct deadlines *d, enum deadline_kind kin
 
 /* The one that was armed the longest ago; NULL if none is. */
 struct deadline *deadline_find_oldest(struct deadlines *d);
+
+/* When `one`, which is in a list, was armed. */
+static inline uint64_t deadline_armed_ns(const struct deadlines *d, const struct deadline *one)
+{
+    return one->at_ns - d->timeout_ns[one->kind];
+}
 
 /* When the nearest is due; UINT64_MAX: none is armed. */
 uint64_t deadline_next_ns(const struct deadlines *d);

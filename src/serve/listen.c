@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <strings.h>
@@ -126,6 +127,20 @@ enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MA
     *fd = opened;
     listen_address_write(opened, bound);
     return ERR_OK;
+}
+
+/* A filter of a listening socket sees each packet to it from the TCP header on. */
+void listen_ignore_new(int fd)
+{
+    enum { FLAGS_AT = 13, SYN = 0x02, WHOLE = 0xffff };
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS_AT),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SYN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, WHOLE),
+    };
+    struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
 /* Without the port and the brackets. */

@@ -19,6 +19,11 @@ enum { ADDRESS_TEXT_MAX = 64 };
 enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX],
                           struct err *e) MUST_CHECK;
 
+/* From now on nobody new gets to the listening socket `fd`: his SYN is not answered, so he tries
+ * again a second later. Who has had an answer to his gets in. For a socket that is to be closed
+ * soon, and is nobody else's. Where the system cannot do that, nothing changes. */
+void listen_ignore_new(int fd);
+
 /* HOST:PORT of a socket's own end, "" if it has none. */
 void listen_address_write(int fd, char text[ADDRESS_TEXT_MAX]);
 

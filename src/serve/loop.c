@@ -141,7 +141,7 @@ static void turn_note(struct loop *l)
 static int turn_wait_ms(const struct loop *l)
 {
     uint64_t next_ns = deadline_next_ns(&l->deadlines), now_ns = l->last_ns;
-    uint64_t ms_max = l->phase_seen < LOOP_ENDING ? LOOP_TURN_MS : LOOP_TURN_ENDING_MS;
+    uint64_t ms_max = l->phase_seen < LOOP_CLOSING ? LOOP_TURN_MS : LOOP_TURN_ENDING_MS;
     if (next_ns <= now_ns) return 0;
     /* Rounded up: to wake before it is due would be to turn for nothing. */
     uint64_t ms = (next_ns - now_ns + 999999) / 1000000;
@@ -179,12 +179,24 @@ static void close_all(struct loop *l, enum deadline_kind kind)
         conn_close(l, (struct conn *)(void *)first);
 }
 
+/* Those that had been idle for `quiet_ms` at `before_ns`, before this turn's wait: what came in
+ * time has been seen in this turn, however late the turn is. */
+static void close_quiet(struct loop *l, enum deadline_kind kind, uint64_t quiet_ms,
+                        uint64_t before_ns)
+{
+    struct deadline *first;
+    while ((first = deadline_find_first(&l->deadlines, kind)) &&
+           deadline_armed_ns(&l->deadlines, first) + quiet_ms * 1000000 <= before_ns)
+        conn_close(l, (struct conn *)(void *)first);
+}
+
 /* One turn. Returns false when it was the last one. */
 static bool loop_turn(struct loop *l)
 {
     struct epoll_event events[LOOP_EVENTS_MAX];
     /* Read before the wait: what had come when the phase changed is still served. */
     l->phase_seen = (enum loop_phase)atomic_load(&l->phase);
+    uint64_t before_ns = l->now_ns;
     int n = epoll_wait(l->epoll_fd, events, LOOP_EVENTS_MAX, turn_wait_ms(l));
     l->now_ns = l->last_ns = clock_mono_ns();
     l->wall_us = clock_wall_us();
@@ -202,7 +214,10 @@ static bool loop_turn(struct loop *l)
     while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
         conn_expire(l, (struct conn *)(void *)due);
     make_room(l);
-    if (l->phase_seen >= LOOP_ENDING && n < LOOP_EVENTS_MAX) close_all(l, DEADLINE_IDLE);
+    if (l->phase_seen >= LOOP_CLOSING && n < LOOP_EVENTS_MAX) {
+        close_quiet(l, DEADLINE_FRESH, CONN_FRESH_MS, before_ns);
+        close_quiet(l, DEADLINE_IDLE, CONN_QUIET_MS, before_ns);
+    }
     if (l->phase_seen == LOOP_ABANDON)
         for (int kind = 0; kind < DEADLINE_COUNT; kind++) close_all(l, (enum deadline_kind)kind);
     give_back_closed(l);

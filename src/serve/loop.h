@@ -34,7 +34,8 @@ _Static_assert((int)LOOP_IN_BYTES > (int)HTTP_REQUEST_BYTES_MAX, "a request fits
 enum loop_phase {
     LOOP_SERVING,
     LOOP_DRAINING, /* answers say Connection: close */
-    LOOP_ENDING,   /* what has begun is finished; then the loop ends */
+    LOOP_CLOSING,  /* connections that have been idle for long are closed, too: CONN_QUIET_MS */
+    LOOP_ENDING,   /* no more are handed in: what has begun is finished; then the loop ends */
     LOOP_ABANDON,  /* everything is closed, and the loop ends */
 };
 

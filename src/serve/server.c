@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
     WORKER_POOLS_BYTES_MAX = 256 * 1024 * 1024, /* of all workers together */
     CONTROL_TURN_MS = 20,                       /* while something is to be waited for */
+    CLOSE_MS_MAX = 5000, /* for whom the kernel has taken, where a port has no place */
     END_GRACE_MS = 1000, /* for what has begun, where a signal cut it short */
     LOG_CLOSE_MS = 1000,
     MS_NS = 1000000,
@@ -29,7 +31,8 @@ enum { WRITER_CONTROL, WRITER_ACCEPTOR, WRITER_ADMIN, WRITER_RELOAD, WRITERS_BES
 enum server_stage {
     SERVER_SERVING,
     SERVER_DRAINING,
-    SERVER_ENDING,
+    SERVER_CLOSING, /* the ports close */
+    SERVER_ENDING,  /* they are closed */
     SERVER_ABANDONED,
     SERVER_ENDED
 };
@@ -68,20 +71,48 @@ struct server {
     struct stall stall; /* of all of these */
     enum server_stage stage;
     uint64_t until_ns; /* of the stage */
+    bool hurries;      /* a signal has cut it short */
     const char *stop_reason;
 };
 
 /* ---- start ---- */
 
-static sigset_t handled_signals(void)
+static sigset_t stop_signals(void)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    return set;
+}
+
+static sigset_t handled_signals(void)
+{
+    sigset_t set = stop_signals();
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1);
     return set;
+}
+
+void server_signals_block(void)
+{
+    sigset_t set = handled_signals();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+const char *server_stop_asked(void)
+{
+    sigset_t set;
+    if (sigpending(&set) < 0) return NULL;
+    if (sigismember(&set, SIGTERM)) return "SIGTERM";
+    return sigismember(&set, SIGINT) ? "SIGINT" : NULL;
+}
+
+int server_stop_fd(void)
+{
+    sigset_t set = stop_signals();
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* As many descriptors as the connections need, or as the system lets us have, shared out. What is
@@ -141,6 +172,7 @@ static enum err_code signals_start(struct server *s, const struct server_config 
 
 static void timeouts_of(const struct settings_server *server, uint64_t ns[DEADLINE_COUNT])
 {
+    ns[DEADLINE_FRESH] = (uint64_t)server->idle_timeout_ms * MS_NS;
     ns[DEADLINE_IDLE] = (uint64_t)server->idle_timeout_ms * MS_NS;
     ns[DEADLINE_HEAD] = (uint64_t)server->head_timeout_ms * MS_NS;
     ns[DEADLINE_BODY] = (uint64_t)server->body_timeout_ms * MS_NS;
@@ -201,17 +233,20 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
     return loop_thread_open(&s->admin_thread, &config, e);
 }
 
-static enum err_code doors_open(struct server *s, int connections_max, struct err *e)
+static enum err_code doors_open(struct server *s, int connections_max,
+                                const struct listen_inherited *inherited, struct err *e)
 {
     uint32_t connections = (uint32_t)connections_max;
     const struct door_config doors[] = {
         {.listen_fd = s->listen_fd,
+         .inherited = inherited->decide != 0,
          .loops = s->worker_loops,
          .loop_count = s->worker_count,
          .slot_count = connections,
          .open_max = s->descriptors.decisions,
          .counted = true},
         {.listen_fd = s->admin_fd,
+         .inherited = inherited->admin != 0,
          .loops = &s->admin_thread.loop,
          .loop_count = 1,
          .slot_first = connections,
@@ -226,52 +261,21 @@ static enum err_code doors_open(struct server *s, int connections_max, struct er
     return code;
 }
 
-static uint64_t worker_turned_ns(const void *loop)
-{
-    return loop_turned_ns(loop);
-}
-
-static uint64_t acceptor_turned_ns(const void *turned_ns)
-{
-    return atomic_load_explicit((const _Atomic uint64_t *)turned_ns, memory_order_relaxed);
-}
-
-static uint64_t scribe_turned_ns(const void *signals)
-{
-    return signals_scribe_turned_ns(signals);
-}
-
-static uint64_t reload_thread_turned_ns(const void *reload)
-{
-    return reload_turned_ns(reload);
-}
-
 static void worker_name(char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1], int i)
 {
     snprintf(name, SIGNALS_THREAD_NAME_BYTES_MAX + 1, "worker-%d", i);
 }
 
-/* The operations loop watches the others. Nobody watches itself, nor the thread that only waits for
- * signals. */
-static void stall_watch(struct server *s)
+/* The operations loop watches the others. */
+static void threads_watch(struct server *s)
 {
-    const struct stall_thread beside[] = {
-        {"acceptor", acceptor_turned_ns, &s->acceptor_turned_ns, STALL_LIMIT_MS, .restart = true},
-        {"scribe", scribe_turned_ns, s->signals, STALL_LIMIT_MS},
-        {"reload", reload_thread_turned_ns, &s->reload, RELOAD_STALL_MS},
-    };
-    stall_init(&s->stall, s->admin_thread.loop);
+    stall_init(&s->stall, s->signals, s->admin_thread.loop);
     for (int i = 0; i < s->worker_count; i++) {
         char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1];
         worker_name(name, i);
-        stall_add(&s->stall,
-                  &(struct stall_thread){signals_thread_add(s->signals, name), worker_turned_ns,
-                                         s->threads[i].loop, STALL_LIMIT_MS, .restart = true});
+        stall_add_loop(&s->stall, name, s->threads[i].loop);
     }
-    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
-        signals_thread_add(s->signals, beside[i].name);
-        stall_add(&s->stall, &beside[i]);
-    }
+    stall_add_others(&s->stall, &s->acceptor_turned_ns, &s->reload);
 }
 
 static enum err_code threads_start(struct server *s, struct err *e)
@@ -284,6 +288,25 @@ static enum err_code threads_start(struct server *s, struct err *e)
     }
     enum err_code code = loop_thread_start(&s->admin_thread, "operations", e);
     return code ? code : acceptor_start(&s->acceptor, e);
+}
+
+/* Where a socket was inherited, that is the port; else one that listens at `where`. */
+static enum err_code port_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX],
+                               struct err *e)
+{
+    if (*fd < 0) return listen_open(where, fd, bound, e);
+    listen_address_write(*fd, bound);
+    return ERR_OK;
+}
+
+/* Nobody has been told that it is ready: there is nothing to drain. */
+static bool stop_before_ready(struct server *s)
+{
+    const char *asked = server_stop_asked();
+    if (!asked) return false;
+    s->stop_reason = asked;
+    s->stage = SERVER_ENDED;
+    return true;
 }
 
 static int workers_wanted(const struct server_config *config)
@@ -304,8 +327,8 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if (s->worker_count > SERVER_WORKERS_MAX)
         return err_set(e, ERR_USAGE, "%d workers: at most %d can be had", s->worker_count,
                        SERVER_WORKERS_MAX);
-    if ((code = listen_open(listen, &s->listen_fd, s->listen, e))) return code;
-    if ((code = listen_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
+    if ((code = port_open(listen, &s->listen_fd, s->listen, e))) return code;
+    if ((code = port_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
     s->exposed = !listen_is_local(s->admin_fd);
     if ((code = signals_start(s, config, e))) return code;
     s->reloadable = reload_init(&s->reload, &s->live, s->signals, config->plan_path, config->plan,
@@ -315,30 +338,30 @@ static enum err_code server_start(struct server *s, const struct server_config *
     descriptors_get(s, connections_max);
     signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, s->descriptors.decisions);
     if ((code = loops_open(s, config, e))) return code;
-    if ((code = doors_open(s, connections_max, e))) return code;
-    stall_watch(s);
+    if ((code = doors_open(s, connections_max, &config->inherited, e))) return code;
+    threads_watch(s);
+    if (stop_before_ready(s)) return ERR_OK;
     atomic_store(&s->ready, true);
     if ((code = reload_start(&s->reload,
                              signals_writer(s->signals, s->worker_count + WRITER_RELOAD), e)))
         return code;
     if ((code = threads_start(s, e))) return code;
-    /* From here on a reload can free the plan that was given. */
-    signal_server_ready(s->writer, reload_hold(&s->reload).plan, span_of(s->listen),
-                        span_of(s->admin_listen), s->worker_count);
-    reload_release(&s->reload);
+    /* Nobody was accepted yet: it is told before anything that a caller can bring about. From
+     * acceptor_accept on a reload can free the plan that was given. */
+    signal_server_ready(s->writer, config->plan, span_of(s->listen), span_of(s->admin_listen),
+                        s->worker_count);
     if (s->exposed) signal_operations_exposed(s->writer, span_of(s->admin_listen));
     if ((int)s->descriptors.decisions < connections_max)
         signal_descriptors_short(s->writer, (int)s->descriptors.decisions, connections_max,
                                  (int64_t)s->descriptors_max);
+    acceptor_accept(&s->acceptor);
     return ERR_OK;
 }
 
 struct server *server_open(const struct server_config *config, struct err *e)
 {
-    sigset_t set = handled_signals();
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-
+    const struct listen_inherited *inherited = &config->inherited;
+    server_signals_block();
     struct server *s = aligned_alloc(_Alignof(struct server), sizeof *s);
     if (!s) {
         err_set(e, ERR_NO_MEMORY, "there is not enough memory to start");
@@ -346,7 +369,9 @@ struct server *server_open(const struct server_config *config, struct err *e)
         settings_free(config->settings);
         return NULL;
     }
-    *s = (struct server){.listen_fd = -1, .admin_fd = -1, .stop_reason = "error"};
+    *s = (struct server){.listen_fd = inherited->decide ? inherited->decide : -1,
+                         .admin_fd = inherited->admin ? inherited->admin : -1,
+                         .stop_reason = "error"};
     acceptor_init(&s->acceptor);
     if (server_start(s, config, e) == ERR_OK) return s;
     if (!s->reloadable) {
@@ -373,12 +398,23 @@ int server_workers(const struct server *s)
 {
     return s->worker_count;
 }
+bool server_serves(const struct server *s)
+{
+    return s->stage != SERVER_ENDED;
+}
 
 /* ---- run ---- */
 
 static void workers_phase_set(struct server *s, enum loop_phase phase)
 {
     for (int i = 0; i < s->worker_count; i++) loop_phase_set(s->threads[i].loop, phase);
+}
+
+/* Those of both ports. */
+static void loops_phase_set(struct server *s, enum loop_phase phase)
+{
+    workers_phase_set(s, phase);
+    loop_phase_set(s->admin_thread.loop, phase);
 }
 
 static void drain_begin(struct server *s, bool at_once)
@@ -389,24 +425,44 @@ static void drain_begin(struct server *s, bool at_once)
     s->until_ns = clock_mono_ns() + (uint64_t)drain_ms * MS_NS;
     atomic_store(&s->ready, false);
     signal_server_draining(s->writer, span_of(s->stop_reason), drain_ms);
-    workers_phase_set(s, LOOP_DRAINING);
+    loops_phase_set(s, LOOP_DRAINING);
 }
 
+/* The operations port has its turn in server_close: it may be waiting for a reload. */
 static void abandon(struct server *s)
 {
     s->stage = SERVER_ABANDONED;
+    acceptor_close(&s->acceptor);
     workers_phase_set(s, LOOP_ABANDON);
 }
 
-/* The ports close, and the workers finish what has begun: within `grace_ms` where somebody is in a
- * hurry; 0: within the limits that every request has. */
-static void end_begin(struct server *s, int64_t grace_ms)
+/* The ports close. On connections that are idle for long nothing is on its way: they make room for
+ * those that wait at a port. */
+static void close_begin(struct server *s)
+{
+    s->stage = SERVER_CLOSING;
+    s->until_ns = UINT64_MAX;
+    atomic_store(&s->ready, false);
+    loops_phase_set(s, LOOP_CLOSING);
+    acceptor_finish(&s->acceptor, s->hurries ? END_GRACE_MS : CLOSE_MS_MAX);
+}
+
+/* What has begun is finished: within a second where somebody is in a hurry, else within the limits
+ * that every request has. */
+static void end_begin(struct server *s)
 {
     s->stage = SERVER_ENDING;
-    s->until_ns = grace_ms ? clock_mono_ns() + (uint64_t)grace_ms * MS_NS : UINT64_MAX;
-    atomic_store(&s->ready, false);
-    acceptor_close(&s->acceptor);
-    workers_phase_set(s, LOOP_ENDING);
+    s->until_ns = s->hurries ? clock_mono_ns() + (uint64_t)END_GRACE_MS * MS_NS : UINT64_MAX;
+    loops_phase_set(s, LOOP_ENDING);
+}
+
+static void hurry(struct server *s)
+{
+    s->hurries = true;
+    if (s->stage == SERVER_ENDING)
+        end_begin(s);
+    else
+        close_begin(s);
 }
 
 static void stop_signal(struct server *s, const char *reason, bool at_once)
@@ -415,13 +471,15 @@ static void stop_signal(struct server *s, const char *reason, bool at_once)
     case SERVER_SERVING:
         s->stop_reason = reason;
         drain_begin(s, at_once);
-        if (at_once) end_begin(s, END_GRACE_MS);
+        if (at_once) hurry(s);
         break;
     case SERVER_DRAINING:
-        end_begin(s, END_GRACE_MS);
-        break;
+    case SERVER_CLOSING:
     case SERVER_ENDING:
-        abandon(s);
+        if (s->hurries)
+            abandon(s);
+        else
+            hurry(s);
         break;
     case SERVER_ABANDONED:
     case SERVER_ENDED:
@@ -446,6 +504,30 @@ static bool workers_ended(const struct server *s)
     return true;
 }
 
+/* Once the workers have ended, a reload that the operations port waits for is given up: its caller
+ * is told so, and that port ends too. */
+static bool all_ended(struct server *s)
+{
+    if (!workers_ended(s)) return false;
+    reload_stop(&s->reload);
+    return atomic_load(&s->admin_thread.loop->ended) && acceptor_ended(&s->acceptor);
+}
+
+static bool is_over(const struct server *s, enum server_stage stage)
+{
+    return s->stage == stage && clock_mono_ns() >= s->until_ns;
+}
+
+/* What comes next, if it is time for it. */
+static void stage_go_on(struct server *s)
+{
+    if (is_over(s, SERVER_DRAINING)) close_begin(s);
+    if (s->stage == SERVER_CLOSING && acceptor_finished(&s->acceptor)) end_begin(s);
+    if (is_over(s, SERVER_ENDING)) abandon(s);
+    if (s->stage == SERVER_ENDING && all_ended(s)) s->stage = SERVER_ENDED;
+    if (s->stage == SERVER_ABANDONED && workers_ended(s)) s->stage = SERVER_ENDED;
+}
+
 void server_run(struct server *s)
 {
     while (s->stage != SERVER_ENDED) {
@@ -463,24 +545,23 @@ void server_run(struct server *s)
             signals_reopen(s->signals);
             break;
         }
-        bool over = clock_mono_ns() >= s->until_ns;
-        if (s->stage == SERVER_DRAINING && over)
-            end_begin(s, 0);
-        else if (s->stage == SERVER_ENDING && over)
-            abandon(s);
-        if (s->stage >= SERVER_ENDING && workers_ended(s)) s->stage = SERVER_ENDED;
+        stage_go_on(s);
     }
 }
 
 /* ---- stop: start's order, backwards ---- */
 
-static void loop_thread_close(struct loop_thread *t)
+static void loop_thread_join(struct loop_thread *t)
+{
+    if (!t->started) return;
+    if (!atomic_load(&t->loop->ended)) loop_phase_set(t->loop, LOOP_ABANDON);
+    pthread_join(t->thread, NULL);
+    t->started = false;
+}
+
+static void loop_thread_free(struct loop_thread *t)
 {
     if (!t->loop) return;
-    if (t->started) {
-        if (!atomic_load(&t->loop->ended)) loop_phase_set(t->loop, LOOP_ABANDON);
-        pthread_join(t->thread, NULL);
-    }
     loop_close(t->loop);
     free(t->loop);
     *t = (struct loop_thread){0};
@@ -490,10 +571,13 @@ uint64_t server_close(struct server *s)
 {
     if (!s) return 0;
     acceptor_close(&s->acceptor);
-    for (int i = 0; i < s->worker_count && i < SERVER_WORKERS_MAX; i++)
-        loop_thread_close(&s->threads[i]);
+    int workers = s->worker_count < SERVER_WORKERS_MAX ? s->worker_count : SERVER_WORKERS_MAX;
+    for (int i = 0; i < workers; i++) loop_thread_join(&s->threads[i]);
     if (s->reloadable) reload_stop(&s->reload); /* operations may be waiting for one, too */
-    loop_thread_close(&s->admin_thread);
+    loop_thread_join(&s->admin_thread);
+    /* Not before: it looks at the workers' loops when it is asked for health or metrics. */
+    for (int i = 0; i < workers; i++) loop_thread_free(&s->threads[i]);
+    loop_thread_free(&s->admin_thread);
     if (s->reloadable) reload_done(&s->reload);
     if (s->writer) signal_server_stopped(s->writer, span_of(s->stop_reason));
     uint64_t left = signals_close(s->signals, clock_mono_ns() + (uint64_t)LOG_CLOSE_MS * MS_NS);

@@ -12,6 +12,7 @@
 #define INTERLUDE_SERVE_STALL_H
 
 #include "serve/loop.h"
+#include "serve/reload.h"
 
 enum {
     STALL_THREADS_MAX = SIGNALS_THREADS_MAX,
@@ -30,13 +31,24 @@ struct stall_thread {
 };
 
 struct stall {
+    struct signals *signals;
     const struct loop *watcher;
     int count;
     struct stall_thread threads[STALL_THREADS_MAX];
 };
 
-void stall_init(struct stall *s, const struct loop *watcher);
+void stall_init(struct stall *s, struct signals *signals, const struct loop *watcher);
+
+/* Also makes it known to the signals, which copy its name. */
 void stall_add(struct stall *s, const struct stall_thread *thread);
+
+/* A worker's. */
+void stall_add_loop(struct stall *s, const char *name, const struct loop *loop);
+
+/* The acceptor, the scribe and the thread that reloads. (The watcher does not watch itself, nor the
+ * thread that only waits for signals.) */
+void stall_add_others(struct stall *s, const _Atomic uint64_t *acceptor_turned_ns,
+                      const struct reload *reload);
 
 /* For how long thread `i` has stood still, if it does not run on at this moment. */
 uint64_t stall_ns(const struct stall *s, int i, uint64_t now_ns);

@@ -15,8 +15,9 @@ enum {
     BUSY_WAIT_MS = 10,
     IDLE_WAIT_MS = 80,
     STOP_WAIT_MS = 2,
-    /* Of one ring in one turn, so that a writer as fast as the scribe does not keep it. */
+    /* In one turn, so that writers as fast as the scribe do not keep it. */
     RECORDS_PER_TURN_MAX = 8192,
+    CLOCK_SET_BACK_US = 1000000, /* a record so far ahead of the clock is not a new one */
     /* How long scribe_stop waits beyond the deadline for a scribe that is not blocked. */
     STOP_GRACE_MS = 100,
 };
@@ -203,23 +204,54 @@ static bool record_take(struct scribe *s, struct signal_writer *w, const struct 
     return true;
 }
 
-/* Returns whether anything was taken. */
+/* A writer, and the oldest record in its ring. */
+struct head {
+    struct signal_writer *writer;
+    const struct record *record;
+};
+
+static bool head_find(struct head *h)
+{
+    size_t n;
+    h->record = ring_peek(&h->writer->ring, &n);
+    return h->record != NULL;
+}
+
+/* Of `count`, at least one. */
+static struct head *head_oldest(struct head *heads, int count)
+{
+    struct head *oldest = heads;
+    for (struct head *h = heads + 1; h < heads + count; h++)
+        if (h->record->wall_us < oldest->record->wall_us) oldest = h;
+    return oldest;
+}
+
+/* A record was told after this turn began to look. What led to it may be in a ring that has been
+ * looked at before: it waits for the next turn. Where the clock was set back, that would be long.
+ */
+static bool is_too_new(const struct record *record, int64_t begun_us)
+{
+    return record->wall_us > begun_us && record->wall_us - begun_us < CLOCK_SET_BACK_US;
+}
+
+/* In the order of their times, whoever told them. Returns whether anything was taken. */
 static bool rings_read(struct scribe *s)
 {
+    int64_t begun_us = clock_wall_us();
+    struct head heads[SIGNALS_WRITERS_MAX];
+    int count = 0;
     bool any = false;
     for (int i = 0; i < s->writer_count; i++) {
-        struct signal_writer *w = &s->writers[(s->next_writer + i) % s->writer_count];
-        const struct record *record;
-        size_t n;
-        for (int k = 0; k < RECORDS_PER_TURN_MAX && (record = ring_peek(&w->ring, &n)); k++) {
-            if (!record_take(s, w, record)) {
-                s->next_writer = (s->next_writer + i) % s->writer_count;
-                return any;
-            }
-            any = true;
-        }
+        heads[count].writer = &s->writers[i];
+        if (head_find(&heads[count])) count++;
     }
-    s->next_writer = (s->next_writer + 1) % s->writer_count;
+    for (int taken = 0; count && taken < RECORDS_PER_TURN_MAX; taken++) {
+        struct head *oldest = head_oldest(heads, count);
+        if (is_too_new(oldest->record, begun_us)) break;
+        if (!record_take(s, oldest->writer, oldest->record)) break;
+        any = true;
+        if (!head_find(oldest)) *oldest = heads[--count];
+    }
     return any;
 }
 
@@ -343,9 +375,9 @@ static bool turn(struct scribe *s)
     uint64_t now_ns = clock_mono_ns();
     atomic_store_explicit(&s->turned_ns, now_ns, memory_order_relaxed);
     if (atomic_exchange_explicit(&s->reopening, false, memory_order_acquire)) reopen(s);
-    report_reopened(s);
     buckets_fill(s, now_ns);
     bool any = rings_read(s);
+    report_reopened(s);
     if (now_ns >= s->report_due_ns) {
         s->report_due_ns = now_ns + s->report_interval_ns;
         cell_add_release(&s->intervals, 1);

@@ -41,7 +41,6 @@ struct scribe {
 
     struct outbox outbox;
     struct bucket buckets[SITE_COUNT];
-    int next_writer; /* whose ring is read first: when the outbox is full, nobody is always last */
     enum sink_result sink_state;
     uint64_t report_due_ns;
     bool report_owed; /* an interval is over, and its log_suppressed not yet looked after */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 enum {
-    WRITERS_MAX = 256,
     RING_BYTES = 512 * 1024,
     REPORT_INTERVAL_MS = 10000,
     WINDOW_MS = 5 * 60 * 1000,
@@ -82,7 +81,7 @@ static bool scribe_look(void *of, uint64_t now_ns, uint32_t *turned)
 
 enum err_code signals_open(const struct signals_config *config, struct signals **out, struct err *e)
 {
-    INVARIANT(config->writers >= 1 && config->writers <= WRITERS_MAX);
+    INVARIANT(config->writers >= 1 && config->writers <= SIGNALS_WRITERS_MAX);
     struct signals *s = aligned_alloc(64, sizeof *s);
     if (!s) return no_memory(config->writers, e);
     memset(s, 0, sizeof *s);

@@ -21,6 +21,7 @@
 #include "table/signal_table.h"
 
 enum {
+    SIGNALS_WRITERS_MAX = 256,
     SIGNALS_CELLS_MAX = 65536, /* of each writer: the most series, and what is always counted */
     /* The greatest text of a sample: four labels with names all of quotes, and what is around. */
     SIGNALS_SAMPLE_BYTES_MAX = 768,
@@ -37,7 +38,7 @@ struct signal_writer;
 struct signal_cells;
 
 struct signals_config {
-    int writers; /* threads that tell: each worker, and each other one; 1 to 256 */
+    int writers;                    /* each thread that tells: 1 to SIGNALS_WRITERS_MAX */
     const struct settings_log *log; /* level, sink, budgets; not kept */
     struct span program, commit;    /* for interlude_build_info; copied */
     /* Posteriors are counted by variants and actions of which no policy reads any, too: for a

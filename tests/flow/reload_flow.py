@@ -278,6 +278,7 @@ class HalfAFile(Served):
         """Ever more of the plan, a piece every 50 ms, each piece a whole line: what is served is
         the old plan until the file has been at rest."""
         server = self.serve(demo("demo-1"))
+        os.unlink(server.plan_path)  # it is a link
         with open(server.plan_path, "w", buffering=1) as f:
             reloading = threading.Thread(target=lambda: answers.append(reload(server, 10)))
             answers = []
@@ -293,6 +294,7 @@ class HalfAFile(Served):
 
     def test_a_file_that_never_rests(self):
         server = self.serve()
+        server.write_plan(plan())
         over = threading.Event()
 
         def touch():

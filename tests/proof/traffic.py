@@ -300,7 +300,7 @@ def everything(address, loops=1):
         in_pieces(address)
         broken_off(address)
     for c in late:
-        c.socket.settimeout(5)
+        c.socket.settimeout(20)
         ended(c)
         c.close()
     return statuses

@@ -1,5 +1,6 @@
 """A server of our own: on free ports, with a directory of its own, and ended by its own handle."""
 
+import errno
 import json
 import os
 import resource
@@ -7,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -42,6 +44,21 @@ def plan(version="t-1", action="pod_1", server="", log="level: info", more=""):
     return PLAN.format(version=version, action=action, server=server, log=log, more=more)
 
 
+# Becomes a server that inherits sockets as systemd hands them over: from descriptor 3 on, with its
+# own process's number in LISTEN_PID.
+HAND_OVER = """\
+import os, sys
+count = int(sys.argv[1])
+high = [os.dup2(int(fd), 100 + i) for i, fd in enumerate(sys.argv[2:2 + count])]
+for i, fd in enumerate(high):
+    os.dup2(fd, 3 + i)
+os.closerange(3 + count, 256)
+os.environ.setdefault("LISTEN_FDS", str(count))
+os.environ.setdefault("LISTEN_PID", str(os.getpid()))
+os.execv(sys.argv[2 + count], sys.argv[2 + count:])
+"""
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -73,23 +90,45 @@ def is_sanitized(server):
         return int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") > 1 << 40
 
 
+_laid_out = {}
+_directory = tempfile.TemporaryDirectory(prefix="interlude-test-plans-")
+
+
+def at_rest(text):
+    """A file with this text, which nobody may change. From the second time on, one that is at rest
+    and so read at once: a fresh file is read 200 ms after its last change."""
+    if text not in _laid_out:
+        _laid_out[text] = os.path.join(_directory.name, "%d.yaml" % len(_laid_out))
+        with open(_laid_out[text], "w") as f:
+            f.write(text)
+    return _laid_out[text]
+
+
 class Server:
     """`plan_text` None: the built-in plan. `stdout`: a file object instead of the log file.
     `descriptors`: the hard limit of open files. `program`: beside the server's, if it is another.
-    `environment`: variables beside those of the test."""
+    `inherit`: sockets to hand over. `environment`: what to change in it. `plan_fifo`: the plan's
+    path is a FIFO, and nobody writes to it yet."""
 
     def __init__(self, plan_text=None, args=(), stdout=None, descriptors=None, wait=True,
-                 close_stdout=False, program=None, environment=None):
+                 close_stdout=False, program=None, inherit=(), environment=None, plan_fifo=False):
         self.directory = tempfile.mkdtemp(prefix="interlude-test-")
         self.log_path = os.path.join(self.directory, "log")
         self.plan_path = os.path.join(self.directory, "plan.yaml")
         command = [os.path.join(os.path.dirname(BINARY), program) if program else BINARY, "serve"]
         if plan_text is not None:
-            self.write_plan(plan_text)
+            self.use_plan(at_rest(plan_text))
+        if plan_fifo:
+            os.mkfifo(self.plan_path)
+        if plan_text is not None or plan_fifo:
             command += ["--config", self.plan_path]
-        if plan_text is None and "--listen" not in args:
+        elif "--listen" not in args:
             command += ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
         command += list(args)
+        fds = [s.fileno() for s in inherit]
+        if inherit:
+            numbers = [str(n) for n in [len(fds)] + fds]
+            command = [sys.executable, "-ISc", HAND_OVER] + numbers + command
 
         def prepare():
             if descriptors:
@@ -100,8 +139,8 @@ class Server:
         self.errors_path = os.path.join(self.directory, "stderr")
         with open(self.log_path, "wb") as log, open(self.errors_path, "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout or log,
-                                            stderr=errors, preexec_fn=prepare,
-                                            env=dict(os.environ, **(environment or {})))
+                                            stderr=errors, preexec_fn=prepare, pass_fds=fds,
+                                            env=dict(os.environ, **environment or {}))
         self.decisions = self.operations = None
         if wait:
             ready = self.wait_log("server_ready", 10)
@@ -133,6 +172,17 @@ class Server:
         """As a release is swapped: the plan's path becomes a link to it."""
         os.symlink(path, self.plan_path + ".new")
         os.rename(self.plan_path + ".new", self.plan_path)
+
+    def plan_writer(self, seconds=10):
+        """The end of its FIFO to write to, once the server is there to read it."""
+        def opened():
+            try:
+                return os.open(self.plan_path, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError as e:
+                if e.errno != errno.ENXIO:
+                    raise
+                return None
+        return wait_for(opened, seconds, "a reader of the plan")
 
     def log(self, event=None):
         lines = []

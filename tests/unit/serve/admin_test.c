@@ -25,11 +25,6 @@ struct fixture {
 
 static struct fixture *f;
 
-static uint64_t worker_turned_ns(const void *loop)
-{
-    return loop_turned_ns(loop);
-}
-
 static uint64_t told_ns(const void *ns)
 {
     return atomic_load((const _Atomic uint64_t *)ns);
@@ -48,14 +43,11 @@ static struct loop *loop_made(void)
 static void watch_threads(void)
 {
     static const char *const names[WORKERS] = {"worker-0", "worker-1"};
-    stall_init(&f->stall, f->watcher);
-    for (int i = 0; i < WORKERS; i++)
-        stall_add(&f->stall,
-                  &(struct stall_thread){signals_thread_add(f->signals, names[i]), worker_turned_ns,
-                                         f->workers[i], STALL_LIMIT_MS, .restart = true});
+    stall_init(&f->stall, f->signals, f->watcher);
+    for (int i = 0; i < WORKERS; i++) stall_add_loop(&f->stall, names[i], f->workers[i]);
     atomic_store(&f->scribe_ns, clock_mono_ns());
-    stall_add(&f->stall, &(struct stall_thread){signals_thread_add(f->signals, "scribe"), told_ns,
-                                                &f->scribe_ns, STALL_LIMIT_MS});
+    stall_add(&f->stall,
+              &(struct stall_thread){"scribe", told_ns, &f->scribe_ns, STALL_LIMIT_MS, false});
 }
 
 static int setup(void **state)

@@ -1,5 +1,9 @@
 #include "serve/listen.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,12 +164,93 @@ static void what_is_local(void **state)
     assert_false(listen_is_local(-1)); /* who does not know warns */
 }
 
+/* ---- a listener that takes nobody new ---- */
+
+static int caller_begin(const struct sockaddr_storage *a, bool deaf)
+{
+    /* Lets nothing through: the answer to its SYN does not reach it. */
+    struct sock_filter nothing[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+    struct sock_fprog filter = {1, nothing};
+    int fd = socket(a->ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0);
+    if (deaf)
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0);
+    if (connect(fd, (const struct sockaddr *)a, sizeof *a) < 0)
+        assert_int_equal(errno, EINPROGRESS);
+    return fd;
+}
+
+static bool is_told(int fd, short events, int wait_ms)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    return poll(&p, 1, wait_ms) > 0;
+}
+
+/* The connection of `caller` comes out of the listener, and carries bytes. */
+static void serves(int listener, int caller)
+{
+    int error = -1;
+    socklen_t len = sizeof error;
+    char byte;
+    assert_true(is_told(caller, POLLOUT, 20000));
+    assert_int_equal(getsockopt(caller, SOL_SOCKET, SO_ERROR, &error, &len), 0);
+    assert_int_equal(error, 0);
+    assert_true(is_told(listener, POLLIN, 20000));
+    int fd = accept(listener, NULL, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(send(caller, "x", 1, 0), 1);
+    assert_true(is_told(fd, POLLIN, 20000));
+    assert_int_equal(recv(fd, &byte, 1, 0), 1);
+    close(fd);
+}
+
+static void ignores_new(const char *where)
+{
+    char bound[ADDRESS_TEXT_MAX];
+    struct err e;
+    struct sockaddr_storage a = {0};
+    socklen_t len = sizeof a;
+    int listener, nothing = 0;
+    assert_int_equal(listen_open(span_of(where), &listener, bound, &e), ERR_OK);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&a, &len), 0);
+
+    int there = caller_begin(&a, false), halfway = caller_begin(&a, true);
+    assert_true(is_told(there, POLLOUT, 20000));
+    listen_ignore_new(listener);
+    int late = caller_begin(&a, false);
+    serves(listener, there);
+    assert_false(is_told(late, POLLOUT, 100)); /* neither connected nor refused */
+    assert_false(is_told(halfway, POLLOUT, 0));
+    assert_false(is_told(listener, POLLIN, 0));
+
+    /* The answer to its SYN comes anew after a second; its own word ends the handshake. */
+    assert_int_equal(setsockopt(halfway, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing),
+                     0);
+    serves(listener, halfway);
+    assert_false(is_told(late, POLLOUT, 0));
+    close(there);
+    close(halfway);
+    close(late);
+    close(listener);
+}
+
+static void newcomers_are_ignored_and_nobody_else(void **state)
+{
+    (void)state;
+    ignores_new("127.0.0.1:0");
+    int v6 = socket(AF_INET6, SOCK_STREAM, 0);
+    struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool has_v6 = v6 >= 0 && bind(v6, (struct sockaddr *)&loopback, sizeof loopback) == 0;
+    if (v6 >= 0) close(v6);
+    if (has_v6) ignores_new("[::1]:0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(further_hosts), cmocka_unit_test(what_is_local),
         cmocka_unit_test(listens),       cmocka_unit_test(addresses_that_are_none),
-        cmocka_unit_test(hosts),         cmocka_unit_test(further_hosts),
-        cmocka_unit_test(what_is_local),
+        cmocka_unit_test(hosts),         cmocka_unit_test(newcomers_are_ignored_and_nobody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -584,12 +584,37 @@ static void reloads_leave_nothing_behind(void **state)
     close(fd);
 }
 
+/* They came by writer: of a reload and a start within one turn, the reload could be told first. */
+static void lines_come_in_the_order_of_time(void **state)
+{
+    (void)state;
+    enum { WRITERS = 5, LINES = 1000 };
+    bench_open(&bench, WRITERS, 0);
+    for (int i = 0; i < LINES; i++) {
+        /* Against the order of the rings, and not twice in a microsecond: time alone orders. */
+        signal_server_draining(signals_writer(bench.signals, WRITERS - 1 - i % WRITERS),
+                               SPAN("test"), i);
+        for (int64_t us = clock_wall_us(); clock_wall_us() <= us;) continue;
+    }
+    file_wait(bench.path, "server_draining", LINES);
+    char *text = file_text(bench.path);
+    const char *at = text;
+    for (int i = 0; i < LINES; i++) {
+        at = strstr(at, "\"drain_ms\":");
+        assert_non_null(at);
+        at += strlen("\"drain_ms\":");
+        assert_int_equal(atoi(at), i);
+    }
+    free(text);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, done)
     const struct CMUnitTest tests[] = {
         TEST(the_books_agree_with_the_file),
+        TEST(lines_come_in_the_order_of_time),
         TEST(over_budget_is_suppressed_and_told),
         TEST(a_closed_site_opens_as_its_bucket_fills),
         TEST(an_unlimited_rate_lets_everything_through),
