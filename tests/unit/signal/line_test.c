@@ -50,22 +50,10 @@ static void a_record_becomes_its_line(void **state)
 static void a_line_is_one_line_for_everybody(void **state)
 {
     (void)state;
-    static const char *const controls[] = {"\n",
-                                           "\x1b[2J",
-                                           "\x7f",
-                                           "\xc2\x80",
-                                           "\xc2\x85",
-                                           "\xc2\x9b"
-                                           "2J",
-                                           "\xe2\x80\xa8",
-                                           "\xe2\x80\xa9",
-                                           "\xd8\x9c",
-                                           "\xe2\x80\x8e",
-                                           "\xe2\x80\x8f",
-                                           "\xe2\x80\xaa",
-                                           "\xe2\x80\xae",
-                                           "\xe2\x81\xa6",
-                                           "\xe2\x81\xa9"};
+    static const char *const controls[] = {
+        "\n",           "\x1b[2J",      "\x7f",         "\xc2\x80",     "\xc2\x85",
+        "\xc2\x9b;2J",  "\xe2\x80\xa8", "\xe2\x80\xa9", "\xd8\x9c",     "\xe2\x80\x8e",
+        "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"};
     for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
         struct span sent = span_of(controls[i]);
         struct record r;
