@@ -347,9 +347,11 @@ static enum err_code server_start(struct server *s, const struct server_config *
         return code;
     if ((code = threads_start(s, e))) return code;
     /* Nobody was accepted yet: it is told before anything that a caller can bring about. From
-     * acceptor_accept on a reload can free the plan that was given. */
-    signal_server_ready(s->writer, config->plan, span_of(s->listen), span_of(s->admin_listen),
-                        s->worker_count);
+     * acceptor_accept on a reload can free the plan that was given: held, it is read before that in
+     * every thread's eyes. */
+    signal_server_ready(s->writer, reload_hold(&s->reload).plan, span_of(s->listen),
+                        span_of(s->admin_listen), s->worker_count);
+    reload_release(&s->reload);
     if (s->exposed) signal_operations_exposed(s->writer, span_of(s->admin_listen));
     if ((int)s->descriptors.decisions < connections_max)
         signal_descriptors_short(s->writer, (int)s->descriptors.decisions, connections_max,
