@@ -261,9 +261,11 @@ static enum err_code doors_open(struct server *s, int connections_max,
     return code;
 }
 
-static void worker_name(char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1], int i)
+enum { WORKER_NAME_BYTES = 24 }; /* for any int */
+
+static void worker_name(char name[WORKER_NAME_BYTES], int i)
 {
-    snprintf(name, SIGNALS_THREAD_NAME_BYTES_MAX + 1, "worker-%d", i);
+    snprintf(name, WORKER_NAME_BYTES, "worker-%d", i);
 }
 
 /* The operations loop watches the others. */
@@ -271,7 +273,7 @@ static void threads_watch(struct server *s)
 {
     stall_init(&s->stall, s->signals, s->admin_thread.loop);
     for (int i = 0; i < s->worker_count; i++) {
-        char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1];
+        char name[WORKER_NAME_BYTES];
         worker_name(name, i);
         stall_add_loop(&s->stall, name, s->threads[i].loop);
     }
@@ -281,7 +283,7 @@ static void threads_watch(struct server *s)
 static enum err_code threads_start(struct server *s, struct err *e)
 {
     for (int i = 0; i < s->worker_count; i++) {
-        char name[SIGNALS_THREAD_NAME_BYTES_MAX + 1];
+        char name[WORKER_NAME_BYTES];
         worker_name(name, i);
         enum err_code code = loop_thread_start(&s->threads[i], name, e);
         if (code) return code;
