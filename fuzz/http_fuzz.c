@@ -3,7 +3,10 @@
  * The first four bytes of an input choose the sizes of the pieces, the others are what arrives on a
  * connection. It is read three times: whole, in those pieces, and byte by byte; each time the
  * account of everything told must be the same. Pieces land in memory that ends where they end, and
- * moves, so that a sanitizer sees every byte too many. */
+ * moves, so that a sanitizer sees every byte too many.
+ *
+ * Each line of an input is also taken for the extensions of a chunk, and what the reader says of it
+ * held against a second reading of the grammar, which sees all of it at once. */
 #include "wire/http_read.h"
 
 #include <stdint.h>
@@ -60,8 +63,9 @@ static void note_head(struct account *a, const struct http_reader *r, const char
 
 static void note_failure(struct account *a, const struct http_reader *r, size_t len)
 {
-    INVARIANT(r->error == ERR_HTTP_SYNTAX || r->error == ERR_HEAD_TOO_LARGE ||
-              r->error == ERR_BODY_TOO_LARGE || r->error == ERR_EXPECTATION ||
+    INVARIANT(r->error == ERR_HTTP_SYNTAX || r->error == ERR_URI_TOO_LONG ||
+              r->error == ERR_HEAD_TOO_LARGE || r->error == ERR_BODY_TOO_LARGE ||
+              r->error == ERR_EXPECTATION || r->error == ERR_MISDIRECTED ||
               r->error == ERR_NOT_IMPLEMENTED);
     INVARIANT(r->error_at <= len && r->error_text && !strchr(r->error_text, '\n'));
     note_number(a, r->error);
@@ -131,6 +135,80 @@ static void read_pieces(struct account *a, const uint8_t *data, size_t size, con
     if (open) note_number(a, http_reader_idle(&r));
 }
 
+/* ---- chunk extensions (RFC 9112, 7.1.1) ---- */
+
+/* What follows the blanks, or the token, or the quoted text, that `at` begins with. */
+static const char *blanks_end(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    return at;
+}
+
+static const char *token_end(const char *at, const char *end)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (; at < end; at++) {
+        bool alphanumeric =
+            (*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z');
+        if (!alphanumeric && (!*at || !strchr(others, *at))) break;
+    }
+    return at;
+}
+
+/* NULL: the quotes are not closed. */
+static const char *quoted_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        if (*at == '\\') at++;
+    return at < end ? at + 1 : NULL;
+}
+
+static bool are_extensions(const char *at, const char *end)
+{
+    for (const char *p = at; p < end; p++)
+        if (((uint8_t)*p < ' ' && *p != '\t') || *p == 0x7f) return false;
+    while (at < end) {
+        at = blanks_end(at, end);
+        if (at == end || *at++ != ';') return false;
+        const char *name = blanks_end(at, end);
+        at = token_end(name, end);
+        if (at == name) return false;
+        const char *equals = blanks_end(at, end);
+        if (equals == end || *equals != '=') continue;
+        const char *value = blanks_end(equals + 1, end);
+        at = value < end && *value == '"' ? quoted_end(value, end) : token_end(value, end);
+        if (!at || at == value) return false;
+    }
+    return true;
+}
+
+static void check_extensions(const char *line, size_t len)
+{
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0";
+    static char buf[sizeof head + HTTP_CHUNK_OVERHEAD_MAX + 4];
+    size_t head_len = sizeof head - 1;
+    if (len > HTTP_CHUNK_OVERHEAD_MAX - 16) return;
+    memcpy(buf, head, head_len);
+    if (len) memcpy(buf + head_len, line, len);
+    memcpy(buf + head_len + len, "\r\n\r\n", 4);
+    /* A digit would be one of the chunk's size. */
+    if (len && strchr("0123456789abcdefABCDEF", buf[head_len]) && buf[head_len]) return;
+    struct http_reader r;
+    http_reader_init(&r);
+    INVARIANT(http_read(&r, buf, head_len + len + 4) == HTTP_HEAD_READ);
+    enum http_result result = http_read(&r, buf, head_len + len + 4);
+    INVARIANT(result == (are_extensions(line, line + len) ? HTTP_DONE : HTTP_FAILED));
+}
+
+static void check_lines(const char *bytes, size_t size)
+{
+    for (const char *at = bytes, *end = bytes + size; at < end; at++) {
+        const char *line = at;
+        while (at < end && *at != '\r' && *at != '\n') at++;
+        check_extensions(line, (size_t)(at - line));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct account whole, split;
@@ -138,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < PIECES || size > ACCOUNT_MAX / 4) return 0;
     const uint8_t *bytes = data + PIECES;
     size -= PIECES;
+    check_lines((const char *)bytes, size);
     read_pieces(&whole, bytes, size, NULL);
     read_pieces(&split, bytes, size, data);
     INVARIANT(split.len == whole.len && memcmp(split.bytes, whole.bytes, whole.len) == 0);

@@ -104,6 +104,11 @@ static void tell_where(const struct server *server, bool hint)
     const char *listen = server_listen(server);
     fprintf(stderr, "%s: decisions at http://%s, operations at http://%s\n",
             program_invocation_short_name, listen, server_admin(server));
+    if (server_exposed(server))
+        fprintf(stderr,
+                "%s: warning: the operations port can be reached from other machines, and asks "
+                "nobody who they are; keep it at 127.0.0.1, or behind a firewall\n",
+                program_invocation_short_name);
     if (!hint) return;
     fprintf(stderr,
             "\nAsk it, in another terminal:\n\n"

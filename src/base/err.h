@@ -29,8 +29,10 @@
     X(ERR_TIMEOUT, "timeout", 408, "The request did not arrive in time")                       \
     X(ERR_LENGTH_REQUIRED, "length_required", 411, "The request needs a Content-Length")       \
     X(ERR_BODY_TOO_LARGE, "body_too_large", 413, "The body is too large")                      \
+    X(ERR_URI_TOO_LONG, "uri_too_long", 414, "The request target is too long")                 \
     X(ERR_MEDIA_TYPE, "unsupported_media_type", 415, "The body must be application/json")      \
     X(ERR_EXPECTATION, "expectation_failed", 417, "This expectation is not supported")         \
+    X(ERR_MISDIRECTED, "misdirected_request", 421, "The request was meant for another port")   \
     X(ERR_PLAN_INVALID, "plan_invalid", 422, "The plan has errors")                            \
     X(ERR_PLAN_TAKES_AWAY, "plan_takes_away", 422, "The plan may be half a file")              \
     X(ERR_CANNOT_FIRE, "cannot_fire", 422, "No request can fire this signal")                  \

@@ -1,18 +1,21 @@
 #include "plan/load.h"
 
+#include "base/printed.h"
+
 #include <math.h>
 
 #define MINUTE_MS ((int64_t)60 * 1000)
 
 /* ---- server ---- */
 
-static key_read load_address, load_workers, load_per_address_max, load_data, load_watch;
+static key_read load_address, load_hosts, load_workers, load_per_address_max, load_data, load_watch;
 
 #define FIELD(name) offsetof(struct settings_server, name)
 
 static const struct key server_keys[] = {
     {"listen", load_address, FIELD(listen)},
     {"admin", load_address, FIELD(admin)},
+    {"hosts", load_hosts},
     {"workers", load_workers, FIELD(workers), 1, 240},
     {"connections_max", load_key_int, FIELD(connections_max), 1, 1000000},
     {"per_address_max", load_per_address_max, FIELD(per_address_max), 0, 1000000},
@@ -72,6 +75,47 @@ static void load_address(struct load *l, const struct yaml_tree *node, const str
         load_error(l, node->place, "expected %s, found `%s`", what, load_show(text).text);
     else
         *(struct span *)load_field(into, key) = arena_copy(&l->settings->arena, text);
+}
+
+/* Of hexadecimal digits, colons and dots, with two colons at least: an IPv6 address, as far as it
+ * can be told from a name with a port. */
+static bool is_v6(struct span text)
+{
+    int colons = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (!digit && c != ':' && c != '.') return false;
+        colons += c == ':';
+    }
+    return colons >= 2 && text.len <= 45;
+}
+
+static void load_host(struct load *l, const struct yaml_tree *node)
+{
+    static const char what[] = "a host's name or address without a port, as ops.example or ::1";
+    struct settings_server *server = &l->settings->server;
+    struct span text;
+    if (!load_text(l, node, what, &text)) return;
+    struct span host = text;
+    bool brackets = text.len > 2 && text.data[0] == '[' && text.data[text.len - 1] == ']';
+    if (brackets) host = (struct span){text.data + 1, text.len - 2};
+    bool name = !brackets && host.len > 0 && host.len <= 253 && all_of(host, ".-_");
+    if (!name && !is_v6(host))
+        load_error(l, node->place, "expected %s, found `%s`", what, load_show(text).text);
+    else if (server->host_count == SETTINGS_HOSTS_MAX)
+        load_error(l, node->place, "at most %d hosts are allowed", SETTINGS_HOSTS_MAX);
+    else
+        server->hosts[server->host_count++] = arena_copy(&l->settings->arena, host);
+}
+
+static void load_hosts(struct load *l, const struct yaml_tree *node, const struct key *key,
+                       void *into)
+{
+    (void)key, (void)into;
+    if (!load_is_list(l, node, "a list of hosts")) return;
+    for (const struct yaml_tree *child = node->first; child; child = child->next)
+        load_host(l, child);
 }
 
 static void load_workers(struct load *l, const struct yaml_tree *node, const struct key *key,
@@ -155,8 +199,9 @@ static void load_file(struct load *l, const struct yaml_tree *node, const struct
     struct span text;
     if (!load_text(l, node, "a path", &text)) return;
     bool ok = text.len > 0 && text.len < 4096;
+    uint32_t code;
     for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.data[i] < 0x20) ok = false;
+        if (printed_control(text.data + i, text.data + text.len, &code)) ok = false;
     if (!ok)
         load_error(l, node->place, "expected a path of 1 to 4095 bytes, all printable");
     else

@@ -2,6 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/nearest.h"
+#include "base/printed.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -58,24 +59,13 @@ void load_warning(struct load *l, struct yaml_place place, const char *format, .
     plan_errors_add(l->warnings, place, text);
 }
 
-/* The bytes of a character that would break a line or a terminal: a control character, of one byte
- * or of two (NEL among them), or one of Unicode's line separators. 0: it is none. */
-static size_t control_bytes(struct span text, size_t at)
-{
-    const unsigned char *c = (const unsigned char *)text.data + at;
-    size_t left = text.len - at;
-    if (c[0] < 0x20 || c[0] == 0x7f) return 1;
-    if (left >= 2 && c[0] == 0xc2 && c[1] < 0xa0) return 2;
-    if (left >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9)) return 3;
-    return 0;
-}
-
 struct shown load_show(struct span text)
 {
     struct shown s;
     size_t from = 0, used = 0;
     while (from < text.len && used < SHOWN_BYTES_MAX) {
-        size_t control = control_bytes(text, from);
+        uint32_t code;
+        size_t control = printed_control(text.data + from, text.data + text.len, &code);
         s.text[used++] = control ? '?' : text.data[from];
         from += control ? control : 1;
     }

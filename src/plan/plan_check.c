@@ -5,6 +5,7 @@
  * filled in, the order is fixed, and each value is spelled in one way only. */
 #include "plan/load.h"
 
+#include "base/printed.h"
 #include "wire/json_write.h"
 
 #include <math.h>
@@ -49,11 +50,12 @@ static uint32_t code_point(struct span text, size_t *bytes)
     return code;
 }
 
-/* What a YAML file may not hold as it is, or what folding would change. */
+/* What a YAML file may not hold as it is, what folding would change, and what would make the plan
+ * look like another one. */
 static bool needs_escape(uint32_t code)
 {
-    return code < 0x20 || code == '"' || code == '\\' || (code >= 0x7f && code < 0xa0) ||
-           code == 0x2028 || code == 0x2029 || code == 0xfeff || (code & 0xfffe) == 0xfffe;
+    return printed_is_control(code) || code == '"' || code == '\\' || code == 0xfeff ||
+           (code & 0xfffe) == 0xfffe;
 }
 
 static void put_escape(struct buf *b, uint32_t code)
@@ -416,6 +418,12 @@ static void print_server(struct buf *b, const struct settings_server *s)
     put_quoted(b, s->listen);
     buf_lit(b, "\n  admin: ");
     put_quoted(b, s->admin);
+    buf_lit(b, "\n  hosts: [");
+    for (int i = 0; i < s->host_count; i++) {
+        if (i) buf_lit(b, ", ");
+        put_quoted(b, s->hosts[i]);
+    }
+    buf_char(b, ']');
     buf_lit(b, "\n  workers: ");
     if (s->workers)
         buf_i64(b, s->workers);

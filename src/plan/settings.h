@@ -12,9 +12,15 @@
 #include "base/hash.h"
 #include "table/signal_table.h"
 
+enum { SETTINGS_HOSTS_MAX = 32 };
+
 struct settings_server {
     struct span listen, admin; /* HOST:PORT */
-    int workers;               /* 0: auto */
+    /* Names and addresses, without a port and brackets, by which the operations port may be called
+     * beside its own. */
+    struct span hosts[SETTINGS_HOSTS_MAX];
+    int host_count;
+    int workers; /* 0: auto */
     int connections_max;
     int per_address_max; /* 0: no limit */
     int64_t drain_ms, head_timeout_ms, body_timeout_ms, answer_timeout_ms, idle_timeout_ms;

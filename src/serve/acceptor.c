@@ -252,7 +252,7 @@ static bool finishes(const struct acceptor *a)
 static int turn_wait_ms(const struct acceptor *a)
 {
     if (finishes(a)) return ACCEPTOR_FINISH_TURN_MS;
-    int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : -1;
+    int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : ACCEPTOR_IDLE_MS;
     for (int d = 0; d < a->door_count; d++) {
         if (!a->doors[d].waits) continue;
         if (a->doors[d].config.makes_room) return ACCEPTOR_ROOM_MS;
@@ -265,6 +265,7 @@ static void acceptor_turn(struct acceptor *a)
 {
     struct epoll_event events[16];
     int n = epoll_wait(a->epoll_fd, events, 16, turn_wait_ms(a));
+    atomic_store_explicit(a->turned_ns, clock_mono_ns(), memory_order_relaxed);
     for (int i = 0; i < n; i++) {
         uint64_t what = events[i].data.u64;
         if (what < EVENT_WAKE && !a->paused_until_ns)
@@ -321,6 +322,7 @@ static void *acceptor_run(void *argument)
     atomic_store(&a->finished, true);
     while (!atomic_load(&a->stop) && a->refused_count) acceptor_turn(a);
     if (a->shared) accept_shared_close(&a->accept_shared);
+    atomic_store_explicit(a->turned_ns, 0, memory_order_relaxed);
     atomic_store(&a->ended, true);
     return NULL;
 }
@@ -353,12 +355,13 @@ static bool door_open(struct acceptor *a, int d, const struct door_config *confi
 
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
                             struct conn *conns, int refused_max, struct signal_writer *writer,
-                            struct err *e)
+                            _Atomic uint64_t *turned_ns, struct err *e)
 {
     acceptor_init(a);
     a->refused_max = refused_max;
     a->writer = writer;
     a->conns = conns;
+    a->turned_ns = turned_ns;
     a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     a->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     bool opened = a->epoll_fd >= 0 && a->wake_fd >= 0 &&

@@ -30,6 +30,8 @@ enum {
     ACCEPTOR_DOORS_MAX = 2,
     ACCEPTOR_REFUSED_MAX = 64, /* of those told 503 that may linger at a time */
     ACCEPTOR_PAUSE_MS = 100,
+    ACCEPTOR_IDLE_MS =
+        2000,              /* a turn comes at least as often: a thread that does not is found out */
     ACCEPTOR_TURN_MS = 50, /* where something is to be waited for */
     ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
     ACCEPTOR_LINGER_MS = 1000,
@@ -68,6 +70,7 @@ struct refused {
 struct acceptor {
     struct signal_writer *writer;
     struct conn *conns;
+    _Atomic uint64_t *turned_ns;
     int epoll_fd, wake_fd;
     int door_count;
     struct door doors[ACCEPTOR_DOORS_MAX];
@@ -89,10 +92,11 @@ struct acceptor {
 /* One that was never opened, and may be closed. */
 void acceptor_init(struct acceptor *a);
 
-/* `refused_max`: from 1 to ACCEPTOR_REFUSED_MAX. On failure the sockets stay the caller's. */
+/* `refused_max`: from 1 to ACCEPTOR_REFUSED_MAX. *turned_ns, the caller's, tells when the last turn
+ * began; 0 before the first and after the last one. On failure the sockets stay the caller's. */
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
                             struct conn *conns, int refused_max, struct signal_writer *writer,
-                            struct err *e) MUST_CHECK;
+                            _Atomic uint64_t *turned_ns, struct err *e) MUST_CHECK;
 
 /* Starts the thread. Nothing can fail after it; nothing is accepted before acceptor_accept. */
 enum err_code acceptor_start(struct acceptor *a, struct err *e) MUST_CHECK;

@@ -2,94 +2,34 @@
 
 #include "base/clock.h"
 #include "serve/admin_page.h"
+#include "serve/answer.h"
 #include "serve/listen.h"
 #include "wire/json_write.h"
-
-#define JSON_TYPE "application/json"
-#define TEXT_TYPE "text/plain; charset=utf-8"
-
-/* ---- answers ---- */
-
-struct answer {
-    size_t begin, mark, body_at;
-};
-
-static struct answer answer_begin(struct exchange *x, int status, const char *content_type)
-{
-    x->status = x->head.status = status;
-    x->head.content_type = content_type;
-    size_t begin = x->out->len, mark = http_head_begin(x->out, &x->head);
-    return (struct answer){begin, mark, x->out->len};
-}
-
-static void answer_problem(struct exchange *x, const struct err *e)
-{
-    x->status = err_status(e->code);
-    http_write_problem(x->out, e, &x->head, x->head_only);
-}
-
-static void answer_end(struct exchange *x, struct answer a)
-{
-    if (x->out->full) {
-        x->out->len = a.begin;
-        x->out->full = false;
-        struct err e;
-        err_set(&e, ERR_INTERNAL, "the answer is longer than answers can be");
-        answer_problem(x, &e);
-        return;
-    }
-    http_head_end(x->out, a.mark);
-    if (x->head_only) x->out->len = a.body_at;
-}
-
-static void answer_with(struct exchange *x, int status, const char *content_type, struct span body)
-{
-    struct answer a = answer_begin(x, status, content_type);
-    buf_span(x->out, body);
-    answer_end(x, a);
-}
 
 static void put_member(struct buf *b, const char *key, struct span text)
 {
     json_write_key(b, span_of(key));
-    json_write_string(b, text);
+    json_write_printed(b, text);
 }
 
 /* ---- is it well ---- */
 
-static uint64_t age_s(uint64_t then_ns, uint64_t now_ns)
-{
-    return then_ns < now_ns ? (now_ns - then_ns) / 1000000000u : 0;
-}
-
+/* The threads that a restart would mend are well, or one of them is named. */
 static void serve_healthz(struct admin *a, struct exchange *x)
 {
-    char memory[128];
-    struct buf b = buf_of(memory, sizeof memory);
     uint64_t now_ns = clock_mono_ns();
-    for (int i = 0; i < a->config.worker_count && !b.len; i++) {
-        uint64_t then_ns =
-            atomic_load_explicit(&a->config.workers[i]->turned_ns, memory_order_relaxed);
-        if (age_s(then_ns, now_ns) >= ADMIN_STALL_S)
-            buf_format(&b, "worker %d has not turned for %llu s\n", i,
-                       (unsigned long long)age_s(then_ns, now_ns));
+    const struct stall *threads = a->config.threads;
+    for (int i = 0; i < threads->count; i++) {
+        const struct stall_thread *t = &threads->threads[i];
+        if (!t->restart || !stall_is(threads, i, now_ns)) continue;
+        char memory[128];
+        struct buf b = buf_of(memory, sizeof memory);
+        buf_format(&b, "the thread %s has not turned for %llu s\n", t->name,
+                   (unsigned long long)(stall_ns(threads, i, now_ns) / 1000000000u));
+        answer_with(x, 503, ANSWER_TEXT, buf_text(&b));
+        return;
     }
-    uint64_t scribe_s = age_s(signals_scribe_turned_ns(a->config.signals), now_ns);
-    if (!b.len && scribe_s >= ADMIN_STALL_S)
-        buf_format(&b, "the scribe has not turned for %llu s: is the log's sink stuck?\n",
-                   (unsigned long long)scribe_s);
-    if (b.len)
-        answer_with(x, 503, TEXT_TYPE, buf_text(&b));
-    else
-        answer_with(x, 200, TEXT_TYPE, SPAN("ok\n"));
-}
-
-static void serve_readyz(struct admin *a, struct exchange *x)
-{
-    if (atomic_load(a->config.ready))
-        answer_with(x, 200, TEXT_TYPE, SPAN("ready\n"));
-    else
-        answer_with(x, 503, TEXT_TYPE, SPAN("draining\n"));
+    answer_with(x, 200, ANSWER_TEXT, SPAN("ok\n"));
 }
 
 /* ---- what does it do ---- */
@@ -105,6 +45,8 @@ static void serve_metrics(struct admin *a, struct exchange *x)
     }
     signals_gauge_set(a->config.signals, GAUGE_CONNECTIONS, (double)open);
     signals_gauge_set(a->config.signals, GAUGE_LOOP_LAG_SECONDS, (double)lag_ns / 1e9);
+    for (int i = 0; i < a->config.threads->count; i++)
+        signals_thread_set(a->config.signals, i, stall_is(a->config.threads, i, now_ns));
 
     bool openmetrics = x->reader->accept_openmetrics;
     struct answer answer =
@@ -116,25 +58,24 @@ static void serve_metrics(struct admin *a, struct exchange *x)
 
 static void serve_plan(struct admin *a, struct exchange *x)
 {
-    struct reload_held held = reload_hold(a->config.reload);
+    const struct plan *plan = a->served->plan;
     struct buf text = buf_of(a->plan_text, sizeof a->plan_text);
-    plan_print(&text, held.plan);
-    settings_print(&text, held.settings);
+    plan_print(&text, plan);
+    settings_print(&text, a->served->settings);
     INVARIANT(!text.full);
 
-    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    struct answer answer = answer_begin(x, 200, ANSWER_JSON);
     buf_char(x->out, '{');
-    put_member(x->out, "version", held.plan->version);
-    put_member(x->out, "fingerprint", span_of(held.plan->fingerprint));
+    put_member(x->out, "version", plan->version);
+    put_member(x->out, "fingerprint", span_of(plan->fingerprint));
     put_member(x->out, "plan", buf_text(&text));
     buf_lit(x->out, "}\n");
-    reload_release(a->config.reload);
     answer_end(x, answer);
 }
 
 static void serve_signals(struct admin *a, struct exchange *x)
 {
-    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    struct answer answer = answer_begin(x, 200, ANSWER_JSON);
     buf_lit(x->out, "{\"started_at\":\"");
     request_time_write(x->out, signals_started_us(a->config.signals));
     buf_lit(x->out, "\",\"signals\":");
@@ -163,7 +104,7 @@ static void serve_drill(struct admin *a, struct exchange *x)
         answer_problem(x, &e);
         return;
     }
-    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    struct answer answer = answer_begin(x, 200, ANSWER_JSON);
     buf_char(x->out, '{');
     put_member(x->out, "signal", signal_site_names()[outcome.site]);
     json_write_key(x->out, SPAN("request"));
@@ -216,7 +157,7 @@ static void put_weaker(struct buf *b, const struct plan_weaker *weaker)
     put_list_begin(b, "weaker");
     for (int i = 0; i < weaker->count; i++) {
         if (i) buf_char(b, ',');
-        json_write_string(b, span_of(weaker->texts[i]));
+        json_write_printed(b, span_of(weaker->texts[i]));
     }
     buf_char(b, ']');
     if (!weaker->more) return;
@@ -259,7 +200,7 @@ static void answer_refused(struct admin *a, struct exchange *x)
 static void answer_reloaded(struct admin *a, struct exchange *x)
 {
     const struct reload_outcome *outcome = &a->outcome;
-    struct answer answer = answer_begin(x, 200, JSON_TYPE);
+    struct answer answer = answer_begin(x, 200, ANSWER_JSON);
     struct buf *b = x->out;
     buf_char(b, '{');
     json_write_key(b, SPAN("changed"));
@@ -313,13 +254,16 @@ static bool origin_is(struct span origin, struct span host)
     return false;
 }
 
-static enum err_code guard(const struct exchange *x, struct err *e)
+static enum err_code guard(const struct admin *a, const struct exchange *x, struct err *e)
 {
+    const struct settings_server *settings = &a->served->settings->server;
     struct span host = http_text(x->bytes, x->reader->host);
     struct span origin = http_text(x->bytes, x->reader->origin);
-    if (!listen_host_is_ours(host, x->fd))
+    if (!listen_host_is_ours(host, x->fd) &&
+        !listen_host_is_one_of(host, settings->hosts, settings->host_count))
         return err_set(e, ERR_FORBIDDEN,
-                       "the Host has to be localhost or an address that this port listens on");
+                       "the Host has to be localhost, an address that this port listens on, or one "
+                       "of the plan's `server: {hosts: [...]}`");
     if (origin.len && !origin_is(origin, host))
         return err_set(e, ERR_FORBIDDEN, "a page of another origin may not ask this");
     return ERR_OK;
@@ -329,8 +273,12 @@ static void admin_answer(struct service *service, struct exchange *x)
 {
     struct admin *a = (struct admin *)service;
     struct err e;
-    if (x->route->guarded && guard(x, &e) != ERR_OK) {
+    if (x->route->guarded && guard(a, x, &e) != ERR_OK) {
         answer_problem(x, &e);
+        return;
+    }
+    if (x->reader->method == HTTP_OPTIONS) {
+        answer_options(x);
         return;
     }
     switch (x->route->id) {
@@ -338,7 +286,7 @@ static void admin_answer(struct service *service, struct exchange *x)
         serve_healthz(a, x);
         break;
     case ROUTE_READYZ:
-        serve_readyz(a, x);
+        answer_ready(x, atomic_load(a->config.ready));
         break;
     case ROUTE_METRICS:
         serve_metrics(a, x);
@@ -364,6 +312,9 @@ static void admin_answer(struct service *service, struct exchange *x)
         break;
     case ROUTE_DECIDE:
         INVARIANT(!"decisions have another port");
+        break;
+    case ROUTE_PORT:
+        INVARIANT(!"only OPTIONS can be asked of it");
     }
 }
 
@@ -383,6 +334,7 @@ void admin_init(struct admin *a, const struct admin_config *config)
 {
     a->service = (struct service){
         .routes = &route_operations,
+        .fields = ANSWER_FIELDS,
         .answer_bytes_max = ADMIN_ANSWER_BYTES_MAX,
         .turn_begin = admin_turn_begin,
         .turn_end = admin_turn_end,

@@ -11,13 +11,13 @@
 #include "serve/plan_live.h"
 #include "serve/reload.h"
 #include "serve/request_serve.h"
+#include "serve/stall.h"
 
 enum {
     ADMIN_CONNECTIONS_MAX = 256,
     /* Whatever can be counted can be scraped. What is not used of it is never touched. */
     ADMIN_ANSWER_BYTES_MAX = SIGNALS_METRICS_BYTES_MAX + 64 * 1024,
     ADMIN_POOL_BYTES_MAX = 2 * ADMIN_ANSWER_BYTES_MAX,
-    ADMIN_STALL_S = 5, /* a loop that has not turned for so long is not well */
 };
 
 struct admin_config {
@@ -28,6 +28,7 @@ struct admin_config {
     struct signal_writer *writer;
     struct loop **workers;
     int worker_count;
+    const struct stall *threads; /* in the order in which the signals know them */
     const _Atomic bool *ready;
 };
 

@@ -5,9 +5,7 @@
 #include "base/span.h"
 
 /* The page loads nothing and runs nothing. */
-#define ADMIN_PAGE_FIELDS                                                     \
-    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n" \
-    "X-Content-Type-Options: nosniff\r\n"
+#define ADMIN_PAGE_FIELDS "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
 
 extern const struct span admin_page;
 

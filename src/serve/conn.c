@@ -143,8 +143,10 @@ static struct http_head head_next(const struct loop *l, struct conn *c, bool mor
 {
     const struct http_reader *r = &c->reader;
     if (!r->keep_alive || (l->phase_seen != LOOP_SERVING && !more)) c->last = true;
-    return (struct http_head){
-        .close = c->last, .keep_alive_1_0 = r->http_1_0 && !c->last, .date = l->date};
+    return (struct http_head){.close = c->last,
+                              .keep_alive_1_0 = r->http_1_0 && !c->last,
+                              .fields = l->service->fields,
+                              .date = l->date};
 }
 
 static void conn_problem(struct loop *l, struct http_head head, const struct err *e, bool head_only)
@@ -157,7 +159,7 @@ static void conn_problem(struct loop *l, struct http_head head, const struct err
 static void conn_give_up(struct loop *l, struct conn *c, const struct err *e)
 {
     c->last = true;
-    struct http_head head = {.close = true, .date = l->date};
+    struct http_head head = {.close = true, .fields = l->service->fields, .date = l->date};
     if (e->code == ERR_CONNECTIONS_MAX) head.extra = "Retry-After: 1\r\n";
     conn_problem(l, head, e, c->in_body && c->reader.method == HTTP_HEAD);
 }

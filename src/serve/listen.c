@@ -155,20 +155,38 @@ static struct span host_name(struct span host)
     return host;
 }
 
+static bool is_loopback_v4(struct in_addr a)
+{
+    return ntohl(a.s_addr) >> 24 == 127;
+}
+
+static bool is_loopback_v6(const struct in6_addr *a)
+{
+    struct in_addr v4;
+    if (!IN6_IS_ADDR_V4MAPPED(a)) return IN6_IS_ADDR_LOOPBACK(a);
+    memcpy(&v4, &a->s6_addr[12], sizeof v4);
+    return is_loopback_v4(v4);
+}
+
+/* The name, NUL-terminated, if it is short enough to be an address; else "". */
+static void name_copy(char name[INET6_ADDRSTRLEN], struct span host)
+{
+    size_t len = host.len < INET6_ADDRSTRLEN ? host.len : 0;
+    if (len) memcpy(name, host.data, len);
+    name[len] = '\0';
+}
+
 bool listen_host_is_ours(struct span host, int fd)
 {
     char name[INET6_ADDRSTRLEN];
-    host = host_name(host);
-    if (host.len == 0 || host.len >= sizeof name) return false;
-    memcpy(name, host.data, host.len);
-    name[host.len] = '\0';
+    name_copy(name, host_name(host));
     if (strcasecmp(name, "localhost") == 0) return true;
 
     struct in_addr v4;
     struct in6_addr v6;
     bool is_v4 = inet_pton(AF_INET, name, &v4) == 1;
     bool is_v6 = !is_v4 && inet_pton(AF_INET6, name, &v6) == 1;
-    if (is_v4 && (ntohl(v4.s_addr) >> 24) == 127) return true;
+    if (is_v4 && is_loopback_v4(v4)) return true;
     if (is_v6 && IN6_IS_ADDR_LOOPBACK(&v6)) return true;
 
     struct sockaddr_storage own = {0};
@@ -179,4 +197,34 @@ bool listen_host_is_ours(struct span host, int fd)
     const struct in6_addr *at = &((struct sockaddr_in6 *)&own)->sin6_addr;
     if (is_v6) return IN6_ARE_ADDR_EQUAL(at, &v6);
     return is_v4 && IN6_IS_ADDR_V4MAPPED(at) && memcmp(&at->s6_addr[12], &v4, 4) == 0;
+}
+
+static bool same_v6(struct span a, struct span b)
+{
+    char x[INET6_ADDRSTRLEN], y[INET6_ADDRSTRLEN];
+    struct in6_addr p, q;
+    name_copy(x, a);
+    name_copy(y, b);
+    return inet_pton(AF_INET6, x, &p) == 1 && inet_pton(AF_INET6, y, &q) == 1 &&
+           IN6_ARE_ADDR_EQUAL(&p, &q);
+}
+
+bool listen_host_is_one_of(struct span host, const struct span *hosts, int count)
+{
+    host = host_name(host);
+    for (int i = 0; host.len && i < count; i++)
+        if ((host.len == hosts[i].len && strncasecmp(host.data, hosts[i].data, host.len) == 0) ||
+            same_v6(host, hosts[i]))
+            return true;
+    return false;
+}
+
+bool listen_is_local(int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof own;
+    if (getsockname(fd, (struct sockaddr *)&own, &len) < 0) return false;
+    if (own.ss_family == AF_INET) return is_loopback_v4(((struct sockaddr_in *)&own)->sin_addr);
+    if (own.ss_family == AF_INET6) return is_loopback_v6(&((struct sockaddr_in6 *)&own)->sin6_addr);
+    return own.ss_family == AF_UNIX;
 }

@@ -35,4 +35,12 @@ void listen_peer_write(int fd, char text[ADDRESS_TEXT_MAX]);
  * connection, arrived at. Ports are not compared: they get mapped. */
 bool listen_host_is_ours(struct span host, int fd);
 
+/* True where it is one of `hosts`: names, in any case, or addresses, IPv6 without brackets. Ports
+ * are not compared here either. */
+bool listen_host_is_one_of(struct span host, const struct span *hosts, int count);
+
+/* True where `fd`, a listening socket, can be reached from this machine alone: it listens at a
+ * loopback address, or at none. */
+bool listen_is_local(int fd);
+
 #endif

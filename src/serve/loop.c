@@ -123,7 +123,20 @@ uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns)
     return longest;
 }
 
+uint64_t loop_turned_ns(const struct loop *l)
+{
+    return atomic_load(&l->ended) ? 0 : atomic_load_explicit(&l->turned_ns, memory_order_relaxed);
+}
+
 /* ---- a turn ---- */
+
+static void turn_note(struct loop *l)
+{
+    uint64_t before_ns = atomic_load_explicit(&l->turned_ns, memory_order_relaxed);
+    if (l->now_ns > before_ns + LOOP_GAP_MS * 1000000ull)
+        atomic_store_explicit(&l->returned_ns, l->now_ns, memory_order_relaxed);
+    atomic_store_explicit(&l->turned_ns, l->now_ns, memory_order_relaxed);
+}
 
 static int turn_wait_ms(const struct loop *l)
 {
@@ -188,7 +201,7 @@ static bool loop_turn(struct loop *l)
     l->now_ns = l->last_ns = clock_mono_ns();
     l->wall_us = clock_wall_us();
     date_note(l);
-    atomic_store_explicit(&l->turned_ns, l->now_ns, memory_order_relaxed);
+    turn_note(l);
     take_arrived(l);
 
     if (n > 0) l->service->turn_begin(l->service);

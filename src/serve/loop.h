@@ -20,6 +20,7 @@
 
 enum {
     LOOP_TURN_MS = 2000,
+    LOOP_GAP_MS = LOOP_TURN_MS + 1000, /* between two turns: it, or the process, stood still */
     LOOP_TURN_ENDING_MS = 10,
     LOOP_EVENTS_MAX = 256,
     LOOP_IN_BYTES = POOL_BYTES_KEPT_MAX,
@@ -82,8 +83,9 @@ struct loop {
     } lag[LOOP_LAG_SECONDS + 1];
 
     alignas(64) _Atomic int phase;
-    _Atomic uint64_t turned_ns; /* when the last turn began */
-    _Atomic uint32_t open_seen; /* `open`, for others */
+    _Atomic uint64_t turned_ns;   /* when the last turn began */
+    _Atomic uint64_t returned_ns; /* when one began after a gap the last time; 0: never */
+    _Atomic uint32_t open_seen;   /* `open`, for others */
     _Atomic bool ended;
 };
 
@@ -100,6 +102,9 @@ void loop_phase_set(struct loop *l, enum loop_phase phase);
 
 /* Any thread. The loop turns soon, whether anything has come or not. */
 void loop_wake(struct loop *l);
+
+/* When the last turn began; 0: the loop has ended. Any thread. */
+uint64_t loop_turned_ns(const struct loop *l);
 
 /* The longest turn that ended in the last LOOP_LAG_SECONDS, or has not ended yet. Any thread. */
 uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns);

@@ -23,11 +23,13 @@
 
 enum { PLAN_LIVE_READERS_MAX = 256 };
 
-/* A plan and the counter cells it resolves to, which live and die together. */
+/* A plan, the counter cells it resolves to, and what it is served with: they come and go together.
+ */
 struct plan_served {
     struct plan *plan;
     struct signal_cells *cells;
-    uint64_t serial; /* of this process's plans: from 1 */
+    uint64_t serial;                 /* of this process's plans: from 1 */
+    const struct settings *settings; /* of the same file; reload.c's, and as long-lived */
 };
 
 struct plan_reader {

@@ -62,7 +62,8 @@ static bool version_serve(struct reload *r, const struct plan *plan)
 /* ---- what is served ---- */
 
 /* NULL: there is no memory. */
-static struct plan_served *served_new(struct reload *r, struct plan *plan)
+static struct plan_served *served_new(struct reload *r, struct plan *plan,
+                                      const struct settings *settings)
 {
     struct plan_served *served = malloc(sizeof *served);
     struct signal_cells *cells = served ? signals_cells(r->signals, plan) : NULL;
@@ -70,7 +71,7 @@ static struct plan_served *served_new(struct reload *r, struct plan *plan)
         free(served);
         return NULL;
     }
-    *served = (struct plan_served){plan, cells, ++r->serial};
+    *served = (struct plan_served){plan, cells, ++r->serial, settings};
     return served;
 }
 
@@ -106,7 +107,7 @@ bool reload_init(struct reload *r, struct plan_live *live, struct signals *signa
                          .path = path ? strdup(path) : NULL,
                          .started = settings,
                          .settings = settings};
-    struct plan_served *served = path && !r->path ? NULL : served_new(r, first);
+    struct plan_served *served = path && !r->path ? NULL : served_new(r, first, settings);
     if (!served) {
         free(r->path);
         return false;
@@ -241,7 +242,7 @@ static void plan_take(struct reload *r, struct reload_read *read, struct reload_
     out->changed = decides || !span_equal(plan->version, served->version) ||
                    !hash_equal(settings->identity, r->settings->identity);
     if (!out->changed) return;
-    struct plan_served *next = served_new(r, plan);
+    struct plan_served *next = served_new(r, plan, settings);
     if (!next) {
         no_memory(out);
         return;
@@ -361,11 +362,13 @@ static void event_put(int fd)
 static void *reload_thread_run(void *argument)
 {
     struct reload *r = argument;
+    atomic_store_explicit(&r->turned_ns, clock_mono_ns(), memory_order_relaxed);
     for (;;) {
         struct pollfd fds[2] = {{.fd = r->stop_fd, .events = POLLIN},
                                 {.fd = r->asked_fd, .events = POLLIN}};
         uint64_t count;
         int n = poll(fds, 2, r->look_ms);
+        atomic_store_explicit(&r->turned_ns, clock_mono_ns(), memory_order_relaxed);
         if (n == 0) file_look(r);
         if (n <= 0) continue;
         if (fds[0].revents) break;
@@ -407,5 +410,11 @@ void reload_stop(struct reload *r)
     if (!r->threaded) return;
     event_put(r->stop_fd);
     pthread_join(r->thread, NULL);
+    atomic_store_explicit(&r->turned_ns, 0, memory_order_relaxed);
     r->threaded = false;
+}
+
+uint64_t reload_turned_ns(const struct reload *r)
+{
+    return atomic_load_explicit(&r->turned_ns, memory_order_relaxed);
 }

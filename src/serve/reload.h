@@ -32,6 +32,9 @@
 enum {
     RELOAD_READ_MS = 2000,
     RELOAD_LOOK_MS = 10000,
+    /* Without a turn for so long, its thread stands still: it waits for a look at the file, and
+     * then reads it and compiles the plan. */
+    RELOAD_STALL_MS = RELOAD_LOOK_MS + RELOAD_READ_MS + 3000,
     RELOAD_VERSIONS_MAX = 1024, /* remembered; beyond them the oldest is forgotten */
     RELOAD_NOT_APPLIED_BYTES = 256,
 };
@@ -89,6 +92,7 @@ struct reload {
     struct stat looked;         /* the file, when it was looked at last */
     uint64_t looked_serial;     /* of the plan that was served then */
     struct reload_outcome mine; /* the thread's */
+    _Atomic uint64_t turned_ns; /* when the thread last woke; 0: it does not run */
 };
 
 /* The first plan is `first`; it is published in `live`, and is `reload`'s from here on, as its
@@ -112,6 +116,9 @@ void reload_stop(struct reload *r);
 /* `peer`: who posted; or "". Tells the outcome by `writer` too, which is the calling thread's. */
 void reload_run(struct reload *r, enum reload_trigger trigger, const char *peer,
                 struct signal_writer *writer, struct reload_outcome *out);
+
+/* clock_mono_ns() of when the thread last woke; 0: it does not run. Any thread. */
+uint64_t reload_turned_ns(const struct reload *r);
 
 /* The file at the plan's path, or NULL for the built-in plan. */
 const char *reload_path(const struct reload *r);

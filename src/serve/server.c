@@ -56,6 +56,7 @@ struct server {
     struct descriptors descriptors;
     int listen_fd, admin_fd; /* until the acceptor has them */
     char listen[ADDRESS_TEXT_MAX], admin_listen[ADDRESS_TEXT_MAX];
+    bool exposed; /* the operations port listens beyond loopback */
     struct acceptor acceptor;
 
     int worker_count;
@@ -66,6 +67,8 @@ struct server {
     struct loop_thread admin_thread;
 
     _Atomic bool ready;
+    _Atomic uint64_t acceptor_turned_ns;
+    struct stall stall; /* of all of these */
     enum server_stage stage;
     uint64_t until_ns; /* of the stage */
     bool hurries;      /* a signal has cut it short */
@@ -204,7 +207,7 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
                                      (size_t)(WORKER_POOLS_BYTES_MAX / s->worker_count)};
     timeouts_of(settings, config.timeout_ns);
     for (int i = 0; i < s->worker_count; i++) {
-        worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i));
+        worker_init(&s->workers[i], &s->live, i, signals_writer(s->signals, i), &s->ready);
         if (server->answer) s->workers[i].service.answer = server->answer;
         config.service = &s->workers[i].service;
         enum err_code code = loop_thread_open(&s->threads[i], &config, e);
@@ -220,6 +223,7 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
                              .writer = signals_writer(s->signals, s->worker_count + WRITER_ADMIN),
                              .workers = s->worker_loops,
                              .worker_count = s->worker_count,
+                             .threads = &s->stall,
                              .ready = &s->ready,
                          });
     config.service = &s->admin->service;
@@ -250,18 +254,37 @@ static enum err_code doors_open(struct server *s, int connections_max,
          .open_max = s->descriptors.operations,
          .makes_room = true},
     };
-    enum err_code code =
-        acceptor_open(&s->acceptor, doors, 2, s->conns, (int)s->descriptors.refused,
-                      signals_writer(s->signals, s->worker_count + WRITER_ACCEPTOR), e);
+    enum err_code code = acceptor_open(
+        &s->acceptor, doors, 2, s->conns, (int)s->descriptors.refused,
+        signals_writer(s->signals, s->worker_count + WRITER_ACCEPTOR), &s->acceptor_turned_ns, e);
     if (!code) s->listen_fd = s->admin_fd = -1;
     return code;
+}
+
+enum { WORKER_NAME_BYTES = 24 }; /* for any int */
+
+static void worker_name(char name[WORKER_NAME_BYTES], int i)
+{
+    snprintf(name, WORKER_NAME_BYTES, "worker-%d", i);
+}
+
+/* The operations loop watches the others. */
+static void threads_watch(struct server *s)
+{
+    stall_init(&s->stall, s->signals, s->admin_thread.loop);
+    for (int i = 0; i < s->worker_count; i++) {
+        char name[WORKER_NAME_BYTES];
+        worker_name(name, i);
+        stall_add_loop(&s->stall, name, s->threads[i].loop);
+    }
+    stall_add_others(&s->stall, &s->acceptor_turned_ns, &s->reload);
 }
 
 static enum err_code threads_start(struct server *s, struct err *e)
 {
     for (int i = 0; i < s->worker_count; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "worker-%d", i);
+        char name[WORKER_NAME_BYTES];
+        worker_name(name, i);
         enum err_code code = loop_thread_start(&s->threads[i], name, e);
         if (code) return code;
     }
@@ -308,6 +331,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
                        SERVER_WORKERS_MAX);
     if ((code = port_open(listen, &s->listen_fd, s->listen, e))) return code;
     if ((code = port_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
+    s->exposed = !listen_is_local(s->admin_fd);
     if ((code = signals_start(s, config, e))) return code;
     s->reloadable = reload_init(&s->reload, &s->live, s->signals, config->plan_path, config->plan,
                                 config->settings, s->worker_count + 1);
@@ -317,6 +341,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, s->descriptors.decisions);
     if ((code = loops_open(s, config, e))) return code;
     if ((code = doors_open(s, connections_max, &config->inherited, e))) return code;
+    threads_watch(s);
     if (stop_before_ready(s)) return ERR_OK;
     atomic_store(&s->ready, true);
     if ((code = reload_start(&s->reload,
@@ -324,9 +349,12 @@ static enum err_code server_start(struct server *s, const struct server_config *
         return code;
     if ((code = threads_start(s, e))) return code;
     /* Nobody was accepted yet: it is told before anything that a caller can bring about. From
-     * acceptor_accept on a reload can free the plan that was given. */
-    signal_server_ready(s->writer, config->plan, span_of(s->listen), span_of(s->admin_listen),
-                        s->worker_count);
+     * acceptor_accept on a reload can free the plan that was given: held, it is read before that in
+     * every thread's eyes. */
+    signal_server_ready(s->writer, reload_hold(&s->reload).plan, span_of(s->listen),
+                        span_of(s->admin_listen), s->worker_count);
+    reload_release(&s->reload);
+    if (s->exposed) signal_operations_exposed(s->writer, span_of(s->admin_listen));
     if ((int)s->descriptors.decisions < connections_max)
         signal_descriptors_short(s->writer, (int)s->descriptors.decisions, connections_max,
                                  (int64_t)s->descriptors_max);
@@ -365,6 +393,10 @@ const char *server_listen(const struct server *s)
 const char *server_admin(const struct server *s)
 {
     return s->admin_listen;
+}
+bool server_exposed(const struct server *s)
+{
+    return s->exposed;
 }
 int server_workers(const struct server *s)
 {
@@ -523,13 +555,17 @@ void server_run(struct server *s)
 
 /* ---- stop: start's order, backwards ---- */
 
-static void loop_thread_close(struct loop_thread *t)
+static void loop_thread_join(struct loop_thread *t)
+{
+    if (!t->started) return;
+    if (!atomic_load(&t->loop->ended)) loop_phase_set(t->loop, LOOP_ABANDON);
+    pthread_join(t->thread, NULL);
+    t->started = false;
+}
+
+static void loop_thread_free(struct loop_thread *t)
 {
     if (!t->loop) return;
-    if (t->started) {
-        if (!atomic_load(&t->loop->ended)) loop_phase_set(t->loop, LOOP_ABANDON);
-        pthread_join(t->thread, NULL);
-    }
     loop_close(t->loop);
     free(t->loop);
     *t = (struct loop_thread){0};
@@ -539,10 +575,13 @@ uint64_t server_close(struct server *s)
 {
     if (!s) return 0;
     acceptor_close(&s->acceptor);
-    for (int i = 0; i < s->worker_count && i < SERVER_WORKERS_MAX; i++)
-        loop_thread_close(&s->threads[i]);
+    int workers = s->worker_count < SERVER_WORKERS_MAX ? s->worker_count : SERVER_WORKERS_MAX;
+    for (int i = 0; i < workers; i++) loop_thread_join(&s->threads[i]);
     if (s->reloadable) reload_stop(&s->reload); /* operations may be waiting for one, too */
-    loop_thread_close(&s->admin_thread);
+    loop_thread_join(&s->admin_thread);
+    /* Not before: it looks at the workers' loops when it is asked for health or metrics. */
+    for (int i = 0; i < workers; i++) loop_thread_free(&s->threads[i]);
+    loop_thread_free(&s->admin_thread);
     if (s->reloadable) reload_done(&s->reload);
     if (s->writer) signal_server_stopped(s->writer, span_of(s->stop_reason));
     uint64_t left = signals_close(s->signals, clock_mono_ns() + (uint64_t)LOG_CLOSE_MS * MS_NS);

@@ -64,6 +64,8 @@ struct server *server_open(const struct server_config *config, struct err *e) MU
 /* Where the two ports listen in truth, HOST:PORT; live as long as the server. */
 const char *server_listen(const struct server *s);
 const char *server_admin(const struct server *s);
+/* The operations port can be reached from other machines. */
+bool server_exposed(const struct server *s);
 int server_workers(const struct server *s);
 bool server_serves(const struct server *s);
 

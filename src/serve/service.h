@@ -33,6 +33,7 @@ struct exchange {
 struct service {
     const struct route_table *routes;
     struct signal_writer *http; /* counts answers; NULL: they are not counted */
+    const char *fields;         /* whole field lines that every answer has; NULL: none */
     size_t answer_bytes_max;    /* room that is there whenever `answer` is called */
 
     /* Around a turn in which something happened. */

@@ -184,6 +184,8 @@ static void decision_tell(struct worker *w)
 void story_answer(struct service *service, struct exchange *x)
 {
     struct worker *w = (struct worker *)service;
+    if (worker_answer_other(w, x)) return;
+    x->head.fields = NULL;
     w->request.wall_us = x->wall_us;
     w->request.probe = x->probe;
     if (story.config.config_per_request) plan_read_in_vain();

@@ -1,6 +1,7 @@
 #include "serve/worker.h"
 
 #include "decide/reply.h"
+#include "serve/answer.h"
 
 /* The plan is pinned for the turn: all that came together is decided by one plan, and an idle
  * worker holds none. */
@@ -19,9 +20,21 @@ static void worker_turn_end(struct service *service)
     plan_live_leave(w->live, w->reader);
 }
 
+bool worker_answer_other(const struct worker *w, struct exchange *x)
+{
+    if (x->reader->method == HTTP_POST) return false;
+    if (x->reader->method == HTTP_OPTIONS)
+        answer_options(x);
+    else
+        answer_ready(x, atomic_load_explicit(w->ready, memory_order_relaxed));
+    return true;
+}
+
 static void worker_answer(struct service *service, struct exchange *x)
 {
     struct worker *w = (struct worker *)service;
+    if (worker_answer_other(w, x)) return;
+    x->head.fields = NULL;
     w->request.wall_us = x->wall_us;
     w->request.probe = x->probe;
     struct request_outcome outcome = request_serve(&w->request, x->body, &x->head, x->out);
@@ -44,11 +57,13 @@ static void worker_sampled(struct service *service, const struct probe *probe)
     signal_stages(w->request.writer, probe);
 }
 
-void worker_init(struct worker *w, struct plan_live *live, int reader, struct signal_writer *writer)
+void worker_init(struct worker *w, struct plan_live *live, int reader, struct signal_writer *writer,
+                 const _Atomic bool *ready)
 {
     w->service = (struct service){
         .routes = &route_decisions,
         .http = writer,
+        .fields = ANSWER_FIELDS,
         .answer_bytes_max = REPLY_EXPLAIN_BYTES_MAX + 1024,
         .turn_begin = worker_turn_begin,
         .turn_end = worker_turn_end,
@@ -58,6 +73,7 @@ void worker_init(struct worker *w, struct plan_live *live, int reader, struct si
     };
     w->live = live;
     w->reader = reader;
+    w->ready = ready;
     w->request.writer = writer;
     w->request.explain = false;
     w->request.probe = NULL;

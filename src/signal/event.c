@@ -91,6 +91,11 @@ void signal_descriptors_short(struct signal_writer *writer, int connections, int
                            field_connections_max(connections_max), field_descriptors(descriptors));
 }
 
+void signal_operations_exposed(struct signal_writer *writer, struct span admin)
+{
+    emit_operations_exposed(writer, clock_wall_us(), field_admin(admin));
+}
+
 void signal_connections_max_reached(struct signal_writer *writer, int connections)
 {
     signal_count(writer, COUNTER_CONNECTIONS_REFUSED_MAX);

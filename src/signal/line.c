@@ -66,7 +66,7 @@ static void line_text(struct line *l, enum signal_field_id field, struct span te
 {
     size_t len = l->text.len;
     key(l, field);
-    json_write_string(&l->text, text);
+    json_write_printed(&l->text, text);
     keep(l, len);
 }
 
@@ -107,7 +107,7 @@ static void line_list(struct line *l, enum signal_field_id field, struct span li
     for (bool first = true; record_entry_next(&list, &entry); first = false) {
         size_t len = l->text.len;
         if (!first) buf_char(&l->text, ',');
-        json_write_string(&l->text, entry);
+        json_write_printed(&l->text, entry);
         if (!keep(l, len)) break;
     }
     nested_end(l, ']');

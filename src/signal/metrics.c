@@ -255,6 +255,15 @@ static void render_gauge(struct page *p, enum signal_metric metric, enum signal_
     sample_double(p, metric, signals_gauge_get(p->signals, gauge));
 }
 
+static void render_threads(struct page *p, enum signal_metric metric)
+{
+    const struct signals *s = p->signals;
+    struct labels l;
+    for (int i = 0; i < s->thread_count; i++)
+        sample_u64(p, metric, LABEL(&l, "thread", span_of(s->thread_names[i])),
+                   atomic_load_explicit(&s->stalled[i], memory_order_relaxed));
+}
+
 static void render(struct page *p, enum signal_metric metric)
 {
     struct signals *s = p->signals;
@@ -277,6 +286,9 @@ static void render(struct page *p, enum signal_metric metric)
         break;
     case METRIC_LOOP_LAG:
         render_gauge(p, metric, GAUGE_LOOP_LAG_SECONDS);
+        break;
+    case METRIC_THREAD_STALLED:
+        render_threads(p, metric);
         break;
     case METRIC_RELOAD_SUCCESSFUL:
         render_gauge(p, metric, GAUGE_RELOAD_SUCCESSFUL);
@@ -330,7 +342,7 @@ static void render(struct page *p, enum signal_metric metric)
         sample_double(p, metric, p->process.cpu_s);
         break;
     case METRIC_PROCESS_START:
-        sample_double(p, metric, p->process.start_s);
+        sample_double(p, metric, s->process_start_s);
         break;
     case METRIC_PROCESS_OPEN_FDS:
         sample_u64(p, metric, (struct span){0}, p->process.open_fds);

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { STAT_BYTES = 1024 };
+
 /* A small file of /proc, NUL-terminated; "" if it cannot be read. */
 static void file_read(const char *path, char *out, size_t size)
 {
@@ -31,15 +33,32 @@ static uint64_t stat_field(const char *after_name, int field)
     return strtoull(at, NULL, 10);
 }
 
-/* Seconds since 1970 at which the machine started, or 0. */
+/* The text after the command's name of /proc/self/stat, from field 3 on; NULL: it cannot be read.
+ */
+static const char *stat_read(char *memory, size_t size)
+{
+    file_read("/proc/self/stat", memory, size);
+    const char *name_end = strrchr(memory, ')');
+    return name_end && name_end[1] ? name_end + 2 : NULL;
+}
+
+/* The kernel counts from the machine's start, on the clock that goes on while the machine sleeps
+ * (proc(5)); in a time namespace both are moved alike. */
 static double boot_s(void)
 {
-    char text[64];
-    file_read("/proc/uptime", text, sizeof text);
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    double up_s = strtod(text, NULL);
-    return up_s > 0 ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 - up_s : 0;
+    struct timespec now, up;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+        return 0;
+    return (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9;
+}
+
+double process_start_s(void)
+{
+    char text[STAT_BYTES];
+    const char *fields = stat_read(text, sizeof text);
+    double boot = boot_s();
+    if (!fields || boot <= 0) return 0;
+    return boot + (double)stat_field(fields, STAT_STARTTIME) / (double)sysconf(_SC_CLK_TCK);
 }
 
 /* By the system call: opendir() would have to find memory. */
@@ -69,14 +88,9 @@ void process_read(struct process_facts *out)
         out->cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) out->max_fds = limit.rlim_cur;
-    char text[1024];
-    file_read("/proc/self/stat", text, sizeof text);
-    const char *name_end = strrchr(text, ')');
-    if (!name_end || !name_end[1]) return;
-    const char *fields = name_end + 2;
-    double ticks = (double)sysconf(_SC_CLK_TCK);
-    double boot = boot_s();
-    if (boot > 0) out->start_s = boot + (double)stat_field(fields, STAT_STARTTIME) / ticks;
+    char text[STAT_BYTES];
+    const char *fields = stat_read(text, sizeof text);
+    if (!fields) return;
     out->virtual_bytes = stat_field(fields, STAT_VSIZE);
     out->resident_bytes = stat_field(fields, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
 }

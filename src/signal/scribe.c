@@ -475,7 +475,10 @@ enum err_code scribe_start(struct scribe *s, struct err *e)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&s->thread, NULL, scribe_run, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0) return ERR_OK;
+    if (error == 0) {
+        pthread_setname_np(s->thread, "scribe");
+        return ERR_OK;
+    }
     close(s->wake_fd);
     return err_set_thread(e, error, "of the log");
 }

@@ -87,6 +87,7 @@ enum err_code signals_open(const struct signals_config *config, struct signals *
     memset(s, 0, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->started_us = clock_wall_us();
+    s->process_start_s = process_start_s();
     s->writer_count = config->writers;
     s->all_posteriors = config->all_posteriors;
     s->ring_bytes = config->ring_bytes ? config->ring_bytes : RING_BYTES;
@@ -207,6 +208,19 @@ void signals_reopen(struct signals *signals)
 uint64_t signals_scribe_turned_ns(const struct signals *signals)
 {
     return cell_load(&signals->scribe.turned_ns);
+}
+
+const char *signals_thread_add(struct signals *signals, const char *name)
+{
+    size_t len = strlen(name);
+    INVARIANT(signals->thread_count < SIGNALS_THREADS_MAX && len <= SIGNALS_THREAD_NAME_BYTES_MAX);
+    return memcpy(signals->thread_names[signals->thread_count++], name, len + 1);
+}
+
+void signals_thread_set(struct signals *signals, int thread, bool stalled)
+{
+    INVARIANT(thread >= 0 && thread < signals->thread_count);
+    atomic_store_explicit(&signals->stalled[thread], stalled, memory_order_relaxed);
 }
 
 void signals_gauge_set(struct signals *signals, enum signal_gauge gauge, double value)

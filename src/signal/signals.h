@@ -25,8 +25,11 @@ enum {
     SIGNALS_CELLS_MAX = 65536, /* of each writer: the most series, and what is always counted */
     /* The greatest text of a sample: four labels with names all of quotes, and what is around. */
     SIGNALS_SAMPLE_BYTES_MAX = 768,
+    SIGNALS_THREADS_MAX = 256,
+    SIGNALS_THREAD_NAME_BYTES_MAX = 15,
     /* So all metrics together are at most: */
-    SIGNALS_METRICS_BYTES_MAX = SIGNALS_CELLS_MAX * SIGNALS_SAMPLE_BYTES_MAX,
+    SIGNALS_METRICS_BYTES_MAX =
+        (SIGNALS_CELLS_MAX + SIGNALS_THREADS_MAX) * SIGNALS_SAMPLE_BYTES_MAX,
     SIGNALS_LIST_BYTES_MAX = SITE_COUNT * 2048 + 2,
 };
 
@@ -146,6 +149,14 @@ void signals_plan_file_set(struct signals *signals, const char *fingerprint);
 /* Waits for nobody: one store. The last value set is the one that is scraped. */
 void signals_gauge_set(struct signals *signals, enum signal_gauge gauge, double value);
 
+/* A thread of interlude_thread_stalled: the first that is added is 0. Before anything is scraped.
+ * `name`: up to SIGNALS_THREAD_NAME_BYTES_MAX bytes. Returns a copy that lives as long as the
+ * signals. */
+const char *signals_thread_add(struct signals *signals, const char *name);
+
+/* Waits for nobody. */
+void signals_thread_set(struct signals *signals, int thread, bool stalled);
+
 /* ---- log lines of the threads around the workers. They read the clock. ---- */
 
 void signal_server_started(struct signal_writer *writer, struct span program, struct span commit,
@@ -173,6 +184,8 @@ void signal_accept_paused(struct signal_writer *writer, enum signal_counter coun
 /* The limit of open files, `descriptors`, allows so many `connections` of `connections_max`. */
 void signal_descriptors_short(struct signal_writer *writer, int connections, int connections_max,
                               int64_t descriptors);
+/* The operations port listens at `admin`, which is beyond loopback. */
+void signal_operations_exposed(struct signal_writer *writer, struct span admin);
 /* Counts as well. */
 void signal_connections_max_reached(struct signal_writer *writer, int connections);
 

@@ -10,11 +10,16 @@ struct signals {
     int writer_count;
     struct signal_writer *writers; /* and their rings and cells, in one mapping */
     int64_t started_us;            /* since 1970 */
+    double process_start_s;        /* of the process, which is older */
     void *mapping;
     size_t mapping_bytes, ring_bytes;
     struct scribe scribe;
 
     _Atomic uint64_t gauges[SIGNAL_GAUGE_COUNT]; /* a double's bits */
+
+    int thread_count; /* see signals_thread_add */
+    char thread_names[SIGNALS_THREADS_MAX][SIGNALS_THREAD_NAME_BYTES_MAX + 1];
+    _Atomic bool stalled[SIGNALS_THREADS_MAX];
 
     pthread_mutex_t lock; /* of all that follows */
     struct series_table series;
@@ -33,10 +38,14 @@ uint64_t account_counter(const struct signals *signals, enum signal_counter coun
 
 /* process.c: what the kernel knows about the process. Reads /proc; what cannot be read is 0. */
 struct process_facts {
-    double cpu_s, start_s;
+    double cpu_s;
     uint64_t open_fds, max_fds, virtual_bytes, resident_bytes;
 };
 
 void process_read(struct process_facts *out);
+
+/* When it was started, in seconds since 1970, as of now: the clock that it is reckoned with can be
+ * set, so who tells it more than once asks once. 0: the kernel does not say. */
+double process_start_s(void);
 
 #endif

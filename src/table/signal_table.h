@@ -110,6 +110,7 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
 #define FIELDS_VERSION_REUSED(F) F(version) F(fingerprint)
 #define FIELDS_ACCEPT_PAUSED(F) F(reason) F(connections)
 #define FIELDS_DESCRIPTORS_SHORT(F) F(connections) F(connections_max) F(descriptors)
+#define FIELDS_OPERATIONS_EXPOSED(F) F(admin)
 #define FIELDS_CONNECTIONS_MAX_REACHED(F) F(connections)
 #define FIELDS_SIGNAL_CONSTANT(F) F(signal) F(fired) F(opportunities) F(window_ms)
 #define FIELDS_LOG_SUPPRESSED(F) F(suppressed) F(dropped)
@@ -167,6 +168,11 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
       "The limit of open files allows only so many of the plan's connections_max; raise the "      \
       "limit",                                                                                     \
       "a start")                                                                                   \
+    X(OPERATIONS_EXPOSED, operations_exposed, WARNING, ALWAYS, PLAN, FIELDS_OPERATIONS_EXPOSED,    \
+      "The operations port listens beyond loopback, and asks nobody who they are: whoever gets "   \
+      "to "                                                                                        \
+      "it can read the plan with its salts, and reload it",                                        \
+      "a start with such a port")                                                                  \
     X(CONNECTIONS_MAX_REACHED, connections_max_reached, WARNING, NEVER, PLAN,                      \
       FIELDS_CONNECTIONS_MAX_REACHED, "A connection was refused because connections_max are open", \
       "a connection that was accepted, refused or put off")                                        \
@@ -262,6 +268,12 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(LOOP_LAG, "interlude_loop_lag_seconds", GAUGE, "",                                          \
       "The longest turn of a worker's loop that ended in the last 10 s, or has not ended yet",    \
       "a loop turn", PER_REQUEST)                                                                 \
+    X(THREAD_STALLED, "interlude_thread_stalled", GAUGE, "thread",                                \
+      "1 if the thread stands still: worker-N, acceptor and scribe (which writes the log) if "    \
+      "they "                                                                                     \
+      "have not turned for 5 s, reload for 15 s; time in which the whole process stood still is " \
+      "not counted",                                                                              \
+      "a scrape", NEVER)                                                                          \
     X(LOG_RECORDS, "interlude_log_records", COUNTER, "signal outcome",                            \
       "What became of log records; with those queued, sums to those fired", "a record fired",     \
       RARE)                                                                                       \
@@ -308,7 +320,7 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(PROCESS_RESIDENT, "process_resident_memory_bytes", GAUGE, "",                               \
       "Resident memory size in bytes", "a scrape", PER_REQUEST)                                   \
     X(PROCESS_START, "process_start_time_seconds", GAUGE, "",                                     \
-      "Start time of the process in seconds since 1970", "a scrape", PER_REQUEST)
+      "Start time of the process in seconds since 1970", "a start", NEVER)
 
 #define SIGNAL_METRIC_ENUM(suffix, name, type, labels, help, moves, expected) METRIC_##suffix,
 enum signal_metric { SIGNAL_METRICS(SIGNAL_METRIC_ENUM) METRIC_COUNT };

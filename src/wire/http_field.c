@@ -272,7 +272,8 @@ bool http_accepts_openmetrics(struct span accept)
     return openmetrics > 0 && openmetrics >= other;
 }
 
-uint32_t http_scheme_length(struct span target)
+uint32_t http_scheme_length(struct span target, bool *secure)
 {
-    return BEGINS_WITH(target, "http://") ? 7 : BEGINS_WITH(target, "https://") ? 8 : 0;
+    *secure = BEGINS_WITH(target, "https://");
+    return *secure ? 8 : BEGINS_WITH(target, "http://") ? 7 : 0;
 }

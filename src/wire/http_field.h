@@ -76,7 +76,7 @@ bool http_is_100_continue(struct span expect);
  * better. */
 bool http_accepts_openmetrics(struct span accept);
 
-/* The length of the http:// or https:// that `target` begins with, or 0. */
-uint32_t http_scheme_length(struct span target);
+/* The length of the http:// or https:// that `target` begins with, or 0. *secure: it is https. */
+uint32_t http_scheme_length(struct span target, bool *secure);
 
 #endif

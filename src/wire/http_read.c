@@ -11,7 +11,9 @@
  * and `at - write_at` is therefore how much was spent on anything but data. */
 #include "wire/http_read.h"
 
+#include "wire/http_chunk.h"
 #include "wire/http_field.h"
+#include "wire/http_scan.h"
 
 enum state {
     /* before a request: http_reader_idle */
@@ -55,6 +57,9 @@ enum {
 
 enum { CHUNK_SIZE_DIGITS_MAX = 16 };
 
+#define CHUNK_EXTENSION_FORM \
+    "a chunk extension is ;NAME or ;NAME=VALUE, and its value a token or a text in double quotes"
+
 /* Every step returns true when it is through, false when the reader has to stop: here, because
  * something is wrong; in stop_at, because the bytes are at their end. */
 static bool fail(struct http_reader *r, enum err_code code, uint32_t at, const char *text)
@@ -97,45 +102,6 @@ static bool line_feed_take(struct http_reader *r, const char *buf, uint32_t at, 
         return fail(r, ERR_HTTP_SYNTAX, at, "a carriage return must be followed by a line feed");
     r->at = at + 1;
     return true;
-}
-
-/* The first byte in buf[at..end) that is not of `class`, or `end`. */
-static inline uint32_t class_scan(const char *buf, uint32_t at, uint32_t end, uint8_t class)
-{
-    const char *p = buf + at, *stop = buf + end;
-    for (; stop - p >= 4; p += 4) {
-        if (!http_byte_is(p[0], class)) return (uint32_t)(p - buf);
-        if (!http_byte_is(p[1], class)) return (uint32_t)(p + 1 - buf);
-        if (!http_byte_is(p[2], class)) return (uint32_t)(p + 2 - buf);
-        if (!http_byte_is(p[3], class)) return (uint32_t)(p + 3 - buf);
-    }
-    while (p < stop && http_byte_is(*p, class)) p++;
-    return (uint32_t)(p - buf);
-}
-
-/* The first control character in buf[at..end), or `end`; eight bytes at a time. A borrow can mark
- * only bytes after one that is marked rightly, so the first mark is right. */
-static inline uint32_t control_scan(const char *buf, uint32_t at, uint32_t end)
-{
-    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
-    for (; end - at >= 8; at += 8) {
-        uint64_t word;
-        memcpy(&word, buf + at, sizeof word);
-        uint64_t deleted = word ^ (ones * 0x7f);
-        uint64_t marks = (((word - ones * ' ') & ~word) | ((deleted - ones) & ~deleted)) & highs;
-        if (marks) return at + (uint32_t)__builtin_ctzll(marks) / 8;
-    }
-    while (at < end && (uint8_t)buf[at] >= ' ' && buf[at] != 0x7f) at++;
-    return at;
-}
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest of a word");
-
-/* The first byte in buf[at..end) that may not stand in a field value (RFC 9110, 5.5: any but
- * control characters, tabs allowed), or `end`. */
-static inline uint32_t value_scan(const char *buf, uint32_t at, uint32_t end)
-{
-    while ((at = control_scan(buf, at, end)) < end && buf[at] == '\t') at++;
-    return at;
 }
 
 /* ---- the request line ---- */
@@ -183,6 +149,8 @@ static bool method_take(struct http_reader *r, const char *buf, uint32_t at)
         r->method = HTTP_GET;
     else if (span_equal(method, SPAN("HEAD")))
         r->method = HTTP_HEAD;
+    else if (span_equal(method, SPAN("OPTIONS")))
+        r->method = HTTP_OPTIONS;
     else
         r->method = HTTP_OTHER;
     if (r->method != HTTP_OTHER) return true;
@@ -202,10 +170,14 @@ static void path_take(struct http_reader *r, const char *buf, uint32_t from, uin
 
 static bool absolute_form_take(struct http_reader *r, const char *buf, uint32_t end)
 {
-    uint32_t scheme = http_scheme_length((struct span){buf + r->mark, end - r->mark});
+    bool secure;
+    uint32_t scheme = http_scheme_length((struct span){buf + r->mark, end - r->mark}, &secure);
     if (scheme == 0)
         return fail(r, ERR_HTTP_SYNTAX, r->mark,
                     "a target must begin with a slash, or with http:// and a host");
+    if (secure)
+        return fail(r, ERR_MISDIRECTED, r->mark,
+                    "an https:// target was sent over plain HTTP; this port has no TLS");
     uint32_t from = r->mark + scheme;
     uint32_t at = from;
     while (at < end && buf[at] != '/' && buf[at] != '?') at++;
@@ -223,7 +195,7 @@ static bool absolute_form_take(struct http_reader *r, const char *buf, uint32_t 
 static bool target_take(struct http_reader *r, const char *buf, uint32_t at)
 {
     if (http_byte_is(buf[at], HTTP_IN_TARGET))
-        return fail(r, ERR_HEAD_TOO_LARGE, at, "the target is too long");
+        return fail(r, ERR_URI_TOO_LONG, at, "the target is longer than 8 KiB");
     if (buf[at] == '\r')
         return fail(r, ERR_HTTP_SYNTAX, at, at == r->mark ? TARGET_MISSING : VERSION_MISSING);
     if (buf[at] != ' ') return fail_byte(r, buf, at, "this byte may not stand in a target");
@@ -234,7 +206,7 @@ static bool target_take(struct http_reader *r, const char *buf, uint32_t at)
         return true;
     }
     if (buf[r->mark] != '*') return absolute_form_take(r, buf, at);
-    if (at - r->mark > 1 || !span_equal(http_text(buf, r->method_text), SPAN("OPTIONS")))
+    if (at - r->mark > 1 || r->method != HTTP_OPTIONS)
         return fail(r, ERR_HTTP_SYNTAX, r->mark, "only OPTIONS may have the target *");
     r->path = (struct http_range){r->mark, 1};
     return true;
@@ -249,12 +221,13 @@ static bool version_read(struct http_reader *r, const char *buf, uint32_t at, ui
         if (at == end) return stop_at(r, at);
         if (buf[at] == line_end[i]) continue;
         if (i == 0 && buf[at] == '\r') return fail(r, ERR_HTTP_SYNTAX, at, VERSION_MISSING);
-        if (i == MINOR_AT && buf[at] == '0')
-            r->flags |= OF_1_0;
+        /* A minor version above ours is to be read as ours (RFC 9110, 2.5). */
+        if (i == MINOR_AT && http_is_digit(buf[at]))
+            r->flags |= buf[at] == '0' ? OF_1_0 : 0;
         else if (i > MINOR_AT)
             return fail_byte(r, buf, at, "the request line must end in CRLF after the version");
         else
-            return fail_byte(r, buf, at, "the version must be HTTP/1.1 or HTTP/1.0");
+            return fail_byte(r, buf, at, "the version must be HTTP/1.1, or another HTTP/1");
     }
     r->http_1_0 = r->flags & OF_1_0;
     r->at = at;
@@ -492,13 +465,32 @@ static bool chunk_size_read(struct http_reader *r, const char *buf, uint32_t end
         r->left = r->left << 4 | (uint64_t)digit;
     }
     if (at == end) return stop_at(r, at);
-    if (at == r->mark || (buf[at] != '\r' && buf[at] != ';'))
+    bool ends = buf[at] == '\r' || buf[at] == ';' || http_is_blank(buf[at]);
+    if (at == r->mark || !ends)
         return fail(r, ERR_HTTP_SYNTAX, at,
                     "a chunk size must be hexadecimal digits with CRLF or a semicolon after them");
     if (r->left > HTTP_BODY_BYTES_MAX - (r->write_at - r->body.at))
         return fail(r, ERR_BODY_TOO_LARGE, r->mark, "the body is longer than 64 KiB");
     r->at = at;
+    r->extension = CHUNK_EXT_NONE;
     r->state = CHUNK_EXTENSION;
+    return true;
+}
+
+/* What follows a chunk's size in its line, the carriage return included. */
+static bool chunk_extension_take(struct http_reader *r, const char *buf, uint32_t end)
+{
+    uint32_t at = r->at;
+    enum chunk_extension state = (enum chunk_extension)r->extension;
+    for (; at < end && buf[at] != '\r'; at++) {
+        state = chunk_extension_read(state, buf[at]);
+        if (state == CHUNK_EXT_REFUSED) return fail_byte(r, buf, at, CHUNK_EXTENSION_FORM);
+    }
+    r->extension = state;
+    if (at == end) return stop_at(r, at);
+    if (!chunk_extension_may_end(state)) return fail(r, ERR_HTTP_SYNTAX, at, CHUNK_EXTENSION_FORM);
+    r->at = at + 1;
+    r->state = CHUNK_SIZE_LF;
     return true;
 }
 
@@ -518,14 +510,7 @@ static bool chunk_line_read(struct http_reader *r, const char *buf, uint32_t end
         r->state = CHUNK_SIZE;
     }
     if (r->state == CHUNK_SIZE && !chunk_size_read(r, buf, end)) return false;
-    if (r->state == CHUNK_EXTENSION) {
-        uint32_t at = value_scan(buf, r->at, end);
-        if (at == end) return stop_at(r, at);
-        if (buf[at] != '\r')
-            return fail_byte(r, buf, at, "a control character may not stand in a chunk extension");
-        r->at = at + 1;
-        r->state = CHUNK_SIZE_LF;
-    }
+    if (r->state == CHUNK_EXTENSION && !chunk_extension_take(r, buf, end)) return false;
     if (!line_feed_take(r, buf, r->at, end)) return false;
     r->state = r->left ? CHUNK_DATA : LINE_FIRST;
     return true;

@@ -11,9 +11,10 @@
  * 5_0, numbers that overflow, bare LF or CR anywhere, white space before the colon, obs-fold, NUL
  * and other control bytes, name bytes that are no token, no Host or two of them (HTTP/1.1), a Host
  * that is no host[:port], a second Content-Type, Authorization or Origin, percent-encoded hosts,
- * chunk extensions with bare CR or LF, trailers that name a field which is read in the head,
- * CONNECT and the HTTP/2 preface. Understood: origin-form and absolute-form targets, HTTP/1.0 with
- * and without keep-alive, chunked bodies with extensions and trailers (ignored), Expect:
+ * chunk extensions that are none (RFC 9112, 7.1.1), trailers that name a field which is read in the
+ * head, CONNECT and the HTTP/2 preface. So are https:// targets: they were meant for another port.
+ * Understood: origin-form and absolute-form targets, HTTP/1.0 with and without keep-alive, HTTP/1.2
+ * and up to 1.9 as 1.1, chunked bodies with extensions and trailers (ignored), Expect:
  * 100-continue, one empty line (CRLF) before the request line.
  *
  * Threads: a reader belongs to one connection. Nothing allocates, no I/O. */
@@ -26,10 +27,11 @@
 #include <stdint.h>
 
 enum {
-    HTTP_HEAD_BYTES_MAX = 16 * 1024,  /* request line and fields: more is 431 */
-    HTTP_FIELDS_MAX = 100,            /* more is 431 */
-    HTTP_TARGET_BYTES_MAX = 4 * 1024, /* more is 431 too */
-    HTTP_BODY_BYTES_MAX = 64 * 1024,  /* decoded; more is 413 */
+    HTTP_HEAD_BYTES_MAX = 16 * 1024, /* request line and fields: more is 431 */
+    HTTP_FIELDS_MAX = 100,           /* more is 431 */
+    /* Part of the head; more is 414. RFC 9112, 3 wants 8,000 bytes of a request line to be read. */
+    HTTP_TARGET_BYTES_MAX = 8 * 1024,
+    HTTP_BODY_BYTES_MAX = 64 * 1024, /* decoded; more is 413 */
     /* Sizes, extensions, CRLFs and trailers of one chunked body; more is 413. */
     HTTP_CHUNK_OVERHEAD_MAX = 16 * 1024,
     /* What a caller's buffer must be able to hold. */
@@ -38,7 +40,7 @@ enum {
 };
 
 /* HTTP_OTHER: any other token; `method_text` has it. */
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OPTIONS, HTTP_OTHER };
 
 /* What Content-Type says. */
 enum http_content { HTTP_CONTENT_NONE, HTTP_CONTENT_JSON, HTTP_CONTENT_OTHER };
@@ -77,17 +79,17 @@ struct http_reader {
     struct http_range body;
     uint32_t consumed;
 
-    /* Valid at HTTP_FAILED: ERR_HTTP_SYNTAX, ERR_HEAD_TOO_LARGE, ERR_BODY_TOO_LARGE (after
-     * HTTP_HEAD_READ), ERR_EXPECTATION or ERR_NOT_IMPLEMENTED (CONNECT, and transfer codings other
-     * than chunked); ERR_LENGTH_REQUIRED is the caller's to find. `error_at` is the offset in the
-     * buffer, `error_text` static, one line. After a failure nothing that follows on the connection
-     * may be read as a request. */
+    /* Valid at HTTP_FAILED: ERR_HTTP_SYNTAX, ERR_URI_TOO_LONG, ERR_HEAD_TOO_LARGE,
+     * ERR_BODY_TOO_LARGE (after HTTP_HEAD_READ), ERR_EXPECTATION, ERR_MISDIRECTED or
+     * ERR_NOT_IMPLEMENTED (CONNECT, and transfer codings other than chunked); ERR_LENGTH_REQUIRED
+     * is the caller's to find. `error_at` is the offset in the buffer, `error_text` static, one
+     * line. After a failure nothing that follows on the connection may be read as a request. */
     enum err_code error;
     uint32_t error_at;
     const char *error_text;
 
     /* The reader's own. */
-    uint32_t state, at, mark, field, fields, write_at, flags;
+    uint32_t state, at, mark, field, fields, extension, write_at, flags;
     uint64_t left;
 };
 

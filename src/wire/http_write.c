@@ -37,10 +37,14 @@ const char *http_reason(int status)
         return "Length Required";
     case 413:
         return "Content Too Large";
+    case 414:
+        return "URI Too Long";
     case 415:
         return "Unsupported Media Type";
     case 417:
         return "Expectation Failed";
+    case 421:
+        return "Misdirected Request";
     case 422:
         return "Unprocessable Content";
     case 431:
@@ -106,6 +110,7 @@ size_t http_head_begin(struct buf *b, const struct http_head *head)
         buf_span(b, span_of(head->content_type));
         buf_lit(b, "\r\n");
     }
+    if (head->fields) buf_span(b, span_of(head->fields));
     if (head->extra) buf_span(b, span_of(head->extra));
     if (head->close)
         buf_lit(b, "Connection: close\r\n");
@@ -150,11 +155,11 @@ void http_write_problem_body(struct buf *b, const struct err *e)
     json_write_string(b, span_of(err_name(e->code)));
     if (e->text[0]) {
         buf_lit(b, ",\"detail\":");
-        json_write_string(b, span_of(e->text));
+        json_write_printed(b, span_of(e->text));
     }
     if (e->pointer[0]) {
         buf_lit(b, ",\"pointer\":");
-        json_write_string(b, span_of(e->pointer));
+        json_write_printed(b, span_of(e->pointer));
     }
     if (has_offset(e->code)) {
         buf_lit(b, ",\"offset\":");

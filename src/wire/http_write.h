@@ -23,7 +23,9 @@ struct http_head {
     const char *content_type; /* NULL: no body, and then no Content-Type */
     bool close;               /* Connection: close */
     bool keep_alive_1_0;      /* Connection: keep-alive, which HTTP/1.0 clients need to be told */
-    const char *extra;        /* more whole field lines, each ended by CRLF, or NULL */
+    const char *fields;       /* whole field lines, each ended by CRLF, or NULL: what all answers
+                               * have in common */
+    const char *extra;        /* more of them: what this answer has, or NULL */
     const char *date; /* from http_date_write, HTTP_DATE_BYTES long; NULL: none. 1xx: none */
 };
 

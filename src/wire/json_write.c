@@ -1,6 +1,7 @@
 #include "wire/json_write.h"
 
 #include "base/decimal.h"
+#include "base/printed.h"
 #include "wire/json_text.h"
 
 #include <math.h>
@@ -9,9 +10,15 @@
 
 /* ---- strings ---- */
 
-static void write_escape(struct buf *b, unsigned char c)
+static void write_unit(struct buf *b, uint32_t code)
 {
     static const char hex[] = "0123456789abcdef";
+    buf_lit(b, "\\u");
+    for (int shift = 12; shift >= 0; shift -= 4) buf_char(b, hex[code >> shift & 15]);
+}
+
+static void write_escape(struct buf *b, unsigned char c)
+{
     switch (c) {
     case '"':
         buf_lit(b, "\\\"");
@@ -37,15 +44,17 @@ static void write_escape(struct buf *b, unsigned char c)
     default:
         break;
     }
-    const char unit[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-    buf_put(b, unit, sizeof unit);
+    write_unit(b, c);
 }
 
-static void write_mixed(struct buf *b, const char *at, const char *end)
+/* `printed`: see json_write_printed. */
+static void write_mixed(struct buf *b, const char *at, const char *end, bool printed)
 {
     buf_char(b, '"');
     while (at < end) {
         const char *plain = json_plain_end(at, end);
+        const char *del = printed ? memchr(at, 0x7f, (size_t)(plain - at)) : NULL;
+        if (del) plain = del;
         buf_put(b, at, (size_t)(plain - at));
         at = plain;
         if (at == end) break;
@@ -55,8 +64,11 @@ static void write_mixed(struct buf *b, const char *at, const char *end)
             at++;
             continue;
         }
+        uint32_t code;
         size_t len = json_utf8_length(at, end);
-        if (len)
+        if (len && printed && printed_control(at, end, &code))
+            write_unit(b, code);
+        else if (len)
             buf_put(b, at, len);
         else
             buf_lit(b, "\xef\xbf\xbd"); /* U+FFFD */
@@ -73,7 +85,7 @@ void json_write_string(struct buf *b, struct span text)
     }
     const char *end = text.data + text.len;
     if (json_plain_end(text.data, end) != end) {
-        write_mixed(b, text.data, end);
+        write_mixed(b, text.data, end, false);
         return;
     }
     char *at = buf_take(b, text.len + 2);
@@ -81,6 +93,16 @@ void json_write_string(struct buf *b, struct span text)
     at[0] = '"';
     memcpy(at + 1, text.data, text.len);
     at[1 + text.len] = '"';
+}
+
+void json_write_printed(struct buf *b, struct span text)
+{
+    /* DEL is the one of them that a plain text may have in it. */
+    const char *end = text.len ? text.data + text.len : NULL;
+    if (text.len && (json_plain_end(text.data, end) != end || memchr(text.data, 0x7f, text.len)))
+        write_mixed(b, text.data, end, true);
+    else
+        json_write_string(b, text);
 }
 
 void json_write_key(struct buf *b, struct span key)

@@ -9,6 +9,10 @@
  * out as U+FFFD, so that the output is always valid JSON. */
 void json_write_string(struct buf *b, struct span text);
 
+/* The same, and what may not be printed as it is (base/printed.h) is escaped too: for what people
+ * read as text. It reads back as the same string. */
+void json_write_printed(struct buf *b, struct span text);
+
 /* The shortest decimal that reads back as the same double; `null` if not finite. */
 void json_write_double(struct buf *b, double value);
 

@@ -27,6 +27,8 @@ class Drain(unittest.TestCase):
         server.signal(signal.SIGTERM)
         wait_for(lambda: get(server.operations, "/readyz").status == 503, what="/readyz 503")
         self.assertEqual(get(server.operations, "/healthz").status, 200)
+        a = get(server.decisions, "/readyz")
+        self.assertEqual((a.status, a.body, a.field("Connection")), (503, b"draining\n", "close"))
         # Served: on the old connection, and on new ones, each told that it is the last answer.
         for c in (old, Connection(server.decisions), Connection(server.decisions)):
             c.send(decide("during"))

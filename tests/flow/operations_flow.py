@@ -1,7 +1,11 @@
 """The operations port."""
 
+import json
+import signal
+import time
 import unittest
 
+from lib.faults import Told, settled
 from lib.server import Server, plan, wait_for
 from lib.wire import Connection, ask, decide, get, post, request
 
@@ -155,10 +159,110 @@ class Operations(unittest.TestCase):
                     if not allowed:
                         self.assertEqual(a.code, "forbidden")
 
-    def test_reading_needs_no_host_of_ours(self):
+                for path, a in self.read(host=host, fields=fields):
+                    self.assertEqual(a.status, 200 if allowed or path in self.OPEN else 403, path)
+                    if a.status == 403 and a.body:
+                        self.assertEqual(a.code, "forbidden")
+
+    OPEN = "/healthz", "/readyz", "/metrics"
+
+    def read(self, **more):
+        """(path, answer) of whatever can be read."""
         with Connection(self.server.operations) as c:
-            c.send(request("/metrics", None, "GET", host="scrape.example"))
-            self.assertEqual(c.answer().status, 200)
+            for path in self.OPEN + ("/v1/plan", "/v1/signals", "/"):
+                c.send(request(path, None, "GET", **more))
+                yield path, c.answer()
+                c.send(request(path, None, "HEAD", **more))
+                yield path, c.answer(to_head=True)
+
+    def test_nothing_is_kept_or_guessed(self):
+        rows = [request(path, None, method) for method in ("GET", "HEAD", "OPTIONS")
+                for path in self.OPEN + ("/v1/plan", "/v1/signals", "/", "/nothing")]
+        rows += [request("/v1/explain", {}), request("/v1/explain", b"{"), request("/v1/reload"),
+                 request("/v1/plan", None, "GET", host="evil.example"), request("/metrics", {}),
+                 request("/v1/drill", {}), request("*", None, "OPTIONS"), b"NONSENSE\r\n\r\n",
+                 request("/" + "x" * 9000, None, "GET"), request(method="BREW")]
+        for data in rows:
+            a = ask(self.server.operations, data, to_head=data.startswith(b"HEAD"))
+            self.assertEqual((a.field("Cache-Control"), a.field("X-Content-Type-Options")),
+                             ("no-store", "nosniff"), data)
+
+    def test_options(self):
+        for target, allow in (("*", "GET, HEAD, POST, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
+                              ("/v1/plan", "GET, HEAD, OPTIONS"),
+                              ("/v1/reload", "POST, OPTIONS")):
+            a = ask(self.server.operations, request(target, None, "OPTIONS"))
+            self.assertEqual((a.status, a.field("Allow")), (204, allow), target)
+            a = ask(self.server.operations, request(target, None, "OPTIONS", host="evil.example"))
+            self.assertEqual((a.status, a.code), (403, "forbidden"))
+
+    # What a scrape, or time alone, changes of a server that nobody asks anything else.
+    RESTLESS = {"process_cpu_seconds_total", "process_resident_memory_bytes",
+                "process_virtual_memory_bytes", "process_open_fds", "interlude_loop_lag_seconds",
+                'interlude_signal_opportunities_total{signal="log_suppressed"}'}
+
+    def test_two_scrapes_at_rest(self):
+        """The start of the process was another one at each scrape."""
+        with Server(plan()) as server:
+            settled(server)
+            scrapes = []
+            for _ in range(3):
+                lines = get(server.operations, "/metrics").body.decode().split("\n")
+                scrapes.append(dict(line.rsplit(" ", 1) for line in lines if line[:1].isalpha()))
+                time.sleep(0.3)
+            self.assertIn("process_start_time_seconds", scrapes[0])
+            for other in scrapes[1:]:
+                self.assertEqual(scrapes[0].keys(), other.keys())
+                changed = {name for name in other if other[name] != scrapes[0][name]}
+                self.assertLessEqual(changed, self.RESTLESS)
+
+
+class Names(unittest.TestCase):
+    """Further names of the operations port, and who can get to it."""
+
+    def asked(self, server, host):
+        return ask(server.operations, request("/v1/plan", None, "GET", host=host)).status
+
+    def test_listed_hosts(self):
+        listed = "hosts: [Ops.Example, 192.0.2.7, '[2001:db8::7]']"
+        with Server(plan(server=listed)) as server:
+            for host, status in (("ops.example", 200), ("OPS.example:7071", 200),
+                                 ("192.0.2.7", 200), ("[2001:DB8:0::7]:80", 200),
+                                 ("localhost", 200), ("ops.example.evil", 403), ("192.0.2.8", 403)):
+                self.assertEqual(self.asked(server, host), status, host)
+            self.assertIn("Ops.Example", get(server.operations, "/v1/plan").json()["plan"])
+            # A page of such a name is ours too, and a reload takes a name away or adds it.
+            own = [("Origin", "http://ops.example")]
+            server.write_plan(plan("t-2", server="hosts: [other.example]"))
+            told = post(server.operations, "/v1/reload", {}, host="ops.example", fields=own)
+            self.assertEqual((told.status, told.json()["not_applied"]), (200, []))
+            self.assertEqual(self.asked(server, "ops.example"), 403)
+            self.assertEqual(self.asked(server, "other.example"), 200)
+
+    def test_an_exposed_port_warns(self):
+        for admin, exposed in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
+            with self.subTest(admin), \
+                    Server(plan(), args=["--listen", "0.0.0.0:0", "--admin", admin]) as server:
+                # The line that comes after it, if it comes.
+                server.signal(signal.SIGHUP)
+                server.wait_log("plan_reloaded", 10)
+                lines = server.log("operations_exposed")
+                self.assertEqual([line["level"] for line in lines], ["warning"] * exposed)
+                self.assertEqual([line["admin"] for line in lines],
+                                 ["0.0.0.0:%d" % server.operations[1]] * exposed)
+                self.assertEqual("warning: the operations port" in server.errors(), exposed)
+
+    def test_the_plan_is_read_while_it_changes(self):
+        """The one who asked waited for a lock; who held it waited for the one who asked."""
+        with Server(plan()) as server:
+            one, two = server.lay_out([plan("t-1"), plan("t-2", action="none")])
+            with Connection(server.operations, seconds=30) as c:
+                for i in range(200):
+                    server.use_plan((one, two)[i % 2])
+                    server.signal(signal.SIGHUP)
+                    c.send(request("/v1/plan", None, "GET") * 20)
+                    for _ in range(20):
+                        self.assertEqual(c.answer().status, 200)
 
 
 class Last(unittest.TestCase):
@@ -187,7 +291,72 @@ class Last(unittest.TestCase):
                              [{"guardrail": "cooldown", "what": "masked: unknown"}])
 
 
-class Stall(unittest.TestCase):
+class Printed(unittest.TestCase):
+    """What a caller sends may end a line for some readers, and command a terminal or mislead its
+    reader; the log and what people read has it escaped. The caller's own answer has it as sent."""
+
+    NASTY = "\x1b[2J\x7f\x85\x9b2J\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\n"
+
+    def plainly(self, text):
+        return all(32 <= byte < 127 for byte in text)
+
+    def test_a_line_is_one_line(self):
+        with Server(plan()) as server:
+            body = json.dumps({"request_id": "r" + self.NASTY, "segment_id": self.NASTY,
+                               "variant": self.NASTY}, ensure_ascii=False).encode()
+            a = ask(server.decisions, request(body=body))
+            self.assertEqual(a.json()["request_id"], "r" + self.NASTY)
+            self.assertIn("\u202a\u202e\u2066\u2069".encode(), a.body)
+            line = server.wait_log("unknown_variant", 10)
+            self.assertEqual((line["request_id"], line["requested_variant"]),
+                             ("r" + self.NASTY, self.NASTY))
+            with open(server.log_path, "rb") as f:
+                for line in f.read().split(b"\n"):
+                    self.assertTrue(self.plainly(line), line)
+
+    def test_a_problem_quotes_plainly(self):
+        with Server(plan()) as server:
+            body = json.dumps({"signal": self.NASTY}, ensure_ascii=False).encode()
+            a = ask(server.operations, request("/v1/drill", body))
+            self.assertEqual(a.status, 400)
+            self.assertIn("\u202e", a.json()["detail"])
+            self.assertTrue(self.plainly(a.body), a.body)
+
+
+class Ready(unittest.TestCase):
+    """GET /readyz on the decision port: a load balancer needs no other one."""
+
+    def test_it_is_no_decision(self):
+        with Server(plan()) as server:
+            ask(server.decisions, decide())
+            for data in (request("/readyz", None, "GET"), request("/readyz?x", None, "GET"),
+                         request("/readyz", None, "GET", version="HTTP/1.0", host=None)):
+                a = ask(server.decisions, data)
+                self.assertEqual((a.status, a.body), (200, b"ready\n"))
+                self.assertEqual(a.field("Content-Type"), "text/plain; charset=utf-8")
+            a = ask(server.decisions, request("/readyz", None, "HEAD"), to_head=True)
+            self.assertEqual((a.status, a.field("Content-Length")), (200, "6"))
+            a = ask(server.decisions, request("/readyz", {}))
+            self.assertEqual((a.status, a.field("Allow")), (405, "GET, HEAD, OPTIONS"))
+
+            def counted():
+                told = Told(server)
+                return told if told.samples["interlude_http_requests_total"].get(("200",)) == 5 \
+                    else None
+            told = wait_for(counted, 10, "5 answers of 200")
+            self.assertEqual(sum(told.samples["interlude_decisions_total"].values()), 1)
+            durations = told.samples["interlude_request_duration_seconds_count"]
+            self.assertEqual(sum(durations.values()), 1)
+
+    def test_between_decisions(self):
+        with Server(plan()) as server, Connection(server.decisions) as c:
+            c.send(decide("a") + request("/readyz", None, "GET") + decide("b"))
+            self.assertEqual(c.answer().json()["request_id"], "a")
+            self.assertEqual(c.answer().body, b"ready\n")
+            self.assertEqual(c.answer().json()["request_id"], "b")
+
+
+class OtherPort(unittest.TestCase):
     def test_other_ports_are_told(self):
         with Server(plan()) as server:
             a = ask(server.decisions, request("/healthz", None, "GET"))

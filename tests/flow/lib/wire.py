@@ -66,7 +66,7 @@ class Connection:
         assert version == "HTTP/1.1", lines[0]
         fields = [(n, v.strip()) for n, v in (line.split(":", 1) for line in lines[1:])]
         answer = Answer(int(status), fields, b"")
-        if to_head or answer.status < 200:
+        if to_head or answer.status < 200 or answer.status == 204:
             return answer
         length = int(answer.field("Content-Length"))
         while len(self.buffer) < length:

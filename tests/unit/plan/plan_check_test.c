@@ -1,5 +1,7 @@
 #include "plan_files.h"
 
+#include "base/printed.h"
+
 static char memory[2][PLAN_BYTES_MAX];
 
 static struct span print(const struct plan *plan, const struct settings *settings, int which)
@@ -112,10 +114,13 @@ static bool same_settings(const struct settings *p, const struct settings *q)
             x->sites[site].budget.rate != y->sites[site].budget.rate ||
             x->sites[site].budget.burst != y->sites[site].budget.burst)
             return false;
-    return span_equal(a->listen, b->listen) && span_equal(a->admin, b->admin) &&
-           a->workers == b->workers && a->connections_max == b->connections_max &&
-           a->per_address_max == b->per_address_max && a->drain_ms == b->drain_ms &&
-           a->head_timeout_ms == b->head_timeout_ms && a->body_timeout_ms == b->body_timeout_ms &&
+    for (int i = 0; i < a->host_count && i < b->host_count; i++)
+        if (!span_equal(a->hosts[i], b->hosts[i])) return false;
+    return a->host_count == b->host_count && span_equal(a->listen, b->listen) &&
+           span_equal(a->admin, b->admin) && a->workers == b->workers &&
+           a->connections_max == b->connections_max && a->per_address_max == b->per_address_max &&
+           a->drain_ms == b->drain_ms && a->head_timeout_ms == b->head_timeout_ms &&
+           a->body_timeout_ms == b->body_timeout_ms &&
            a->answer_timeout_ms == b->answer_timeout_ms &&
            a->idle_timeout_ms == b->idle_timeout_ms && x->level == y->level && x->sink == y->sink &&
            span_equal(x->file, y->file) && x->budget.rate == y->budget.rate &&
@@ -146,6 +151,10 @@ static void check_round_trip(struct span text, const char *name)
     struct settings *settings, *again_settings;
     struct plan *plan = load_both(text, &settings, name);
     struct span printed = print(plan, settings, 0);
+    uint32_t code;
+    for (const char *at = printed.data, *end = at + printed.len; at < end; at++)
+        if (printed_control(at, end, &code) && code != '\n')
+            fail_msg("%s: U+%04X is printed as it is", name, code);
     struct plan *again = load_both(printed, &again_settings, name);
     assert_string_equal(plan->fingerprint, again->fingerprint);
     assert_memory_equal(&settings->identity, &again_settings->identity, sizeof settings->identity);

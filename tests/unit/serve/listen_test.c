@@ -104,6 +104,66 @@ static void hosts(void **state)
     close(fd);
 }
 
+static void further_hosts(void **state)
+{
+    (void)state;
+    static const struct span hosts[] = {SPAN("ops.example"), SPAN("10.1.2.3"), SPAN("fd00::7")};
+    static const struct {
+        const char *host;
+        bool listed;
+    } rows[] = {
+        {"ops.example", true},
+        {"OPS.Example:7071", true},
+        {"10.1.2.3", true},
+        {"10.1.2.3:80", true},
+        {"[fd00::7]", true},
+        {"[FD00:0::7]:7071", true},
+        {"", false},
+        {":7071", false},
+        {"ops.example.", false},
+        {"ops.exampl", false},
+        {"ops.example.evil", false},
+        {"x.ops.example", false},
+        {"10.1.2.30", false},
+        {"[fd00::8]", false},
+        {"fd00::7", false},
+        {"localhost", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (listen_host_is_one_of(span_of(rows[i].host), hosts, 3) != rows[i].listed)
+            fail_msg("%s: not %d", rows[i].host, rows[i].listed);
+    assert_false(listen_host_is_one_of(SPAN("ops.example"), hosts, 0));
+}
+
+static void what_is_local(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *where;
+        bool local;
+    } rows[] = {
+        {"127.0.0.1:0", true}, {"127.8.8.8:0", true},          {"0.0.0.0:0", false},
+        {"[::1]:0", true},     {"[::ffff:127.0.0.1]:0", true}, {"[::]:0", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int fd;
+        char bound[ADDRESS_TEXT_MAX];
+        struct err e;
+        enum err_code code = listen_open(span_of(rows[i].where), &fd, bound, &e);
+        if (code && rows[i].where[0] == '[') continue; /* a machine without IPv6 */
+        assert_int_equal(code, ERR_OK);
+        if (listen_is_local(fd) != rows[i].local)
+            fail_msg("%s: not %d", rows[i].where, rows[i].local);
+        close(fd);
+    }
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_true(listen_is_local(pair[0]));
+    close(pair[0]);
+    close(pair[1]);
+    assert_false(listen_is_local(-1)); /* who does not know warns */
+}
+
 /* ---- a listener that takes nobody new ---- */
 
 static int caller_begin(const struct sockaddr_storage *a, bool deaf)
@@ -188,10 +248,9 @@ static void newcomers_are_ignored_and_nobody_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listens),
-        cmocka_unit_test(addresses_that_are_none),
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(newcomers_are_ignored_and_nobody_else),
+        cmocka_unit_test(further_hosts), cmocka_unit_test(what_is_local),
+        cmocka_unit_test(listens),       cmocka_unit_test(addresses_that_are_none),
+        cmocka_unit_test(hosts),         cmocka_unit_test(newcomers_are_ignored_and_nobody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

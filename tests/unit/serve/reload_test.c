@@ -143,6 +143,41 @@ static void settings_are_those_of_the_file(void **state)
     reload_release(&f->reload);
 }
 
+/* They are pinned with it, so that a loop that serves it needs no lock to read them: GET /v1/plan
+ * waited for one that a reload held while it waited for the loop. */
+static void settings_come_with_the_plan(void **state)
+{
+    (void)state;
+    serve(HEAD);
+    assert_int_equal(plan_live_enter(&f->live, 0)->settings->server.host_count, 0);
+    plan_live_leave(&f->live, 0);
+    assert_int_equal(reload(HEAD "server: {hosts: [a, b]}\n"), ERR_OK);
+    const struct settings *settings = plan_live_enter(&f->live, 0)->settings;
+    assert_int_equal(settings->server.host_count, 2);
+    plan_live_leave(&f->live, 0);
+    assert_ptr_equal(reload_hold(&f->reload).settings, settings);
+    reload_release(&f->reload);
+}
+
+static void its_thread_says_that_it_turns(void **state)
+{
+    (void)state;
+    serve(HEAD);
+    assert_int_equal(reload_turned_ns(&f->reload), 0);
+    f->reload.look_ms = 5;
+    struct err e;
+    assert_int_equal(reload_start(&f->reload, signals_writer(f->signals, 0), &e), ERR_OK);
+    for (int turns = 0, ms = 0; turns < 3; ms += 5, sleep_ms(5)) {
+        static uint64_t seen_ns;
+        uint64_t turned_ns = reload_turned_ns(&f->reload);
+        turns += turned_ns > seen_ns;
+        seen_ns = turned_ns;
+        assert_true(ms < 20000);
+    }
+    reload_stop(&f->reload);
+    assert_int_equal(reload_turned_ns(&f->reload), 0);
+}
+
 /* One row for each setting that a start applies. */
 static void not_applied_is_told_of_each_setting(void **state)
 {
@@ -159,6 +194,7 @@ static void not_applied_is_told_of_each_setting(void **state)
         {"server: {answer_timeout: 1s}", "server.*_timeout"},
         {"server: {idle_timeout: 1s}", "server.*_timeout"},
         {"server: {drain: 1s}", NULL},
+        {"server: {hosts: [a]}", NULL},
         {"log: {sink: stderr}", "log.sink"},
         {"log: {sink: {file: /nowhere}}", "log.sink"},
         {"log: {level: error}", NULL},
@@ -226,10 +262,9 @@ static void the_file_is_looked_at(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(what_is_taken_away_needs_the_mark),
-        FRESH(settings_are_those_of_the_file),
-        FRESH(not_applied_is_told_of_each_setting),
-        FRESH(the_file_is_looked_at),
+        FRESH(what_is_taken_away_needs_the_mark),   FRESH(settings_are_those_of_the_file),
+        FRESH(settings_come_with_the_plan),         FRESH(its_thread_says_that_it_turns),
+        FRESH(not_applied_is_told_of_each_setting), FRESH(the_file_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

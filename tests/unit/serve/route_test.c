@@ -49,6 +49,19 @@ static void checks(void **state)
         {&route_operations, "GET", "/metrics", GZIP, ERR_OK},
         {&route_decisions, "GET", "/v1/decide", "", ERR_METHOD},
         {&route_decisions, "HEAD", "/v1/decide", "", ERR_METHOD},
+        {&route_decisions, "GET", "/readyz", "", ERR_OK},
+        {&route_decisions, "HEAD", "/readyz?x", "", ERR_OK},
+        {&route_decisions, "POST", "/readyz", LEN JSON, ERR_METHOD},
+        {&route_decisions, "GET", "/healthz", "", ERR_UNKNOWN_PATH},
+        {&route_decisions, "OPTIONS", "*", "", ERR_OK},
+        {&route_decisions, "OPTIONS", "/", "", ERR_OK},
+        {&route_decisions, "OPTIONS", "/v1/decide", "", ERR_OK},
+        {&route_decisions, "OPTIONS", "/v1/decide", LEN TEXT, ERR_OK},
+        {&route_decisions, "OPTIONS", "/nothing", "", ERR_UNKNOWN_PATH},
+        {&route_decisions, "options", "/", "", ERR_NOT_IMPLEMENTED},
+        {&route_operations, "OPTIONS", "*", "", ERR_OK},
+        {&route_operations, "OPTIONS", "/", "", ERR_OK},
+        {&route_operations, "OPTIONS", "/v1/reload", "", ERR_OK},
         {&route_decisions, "DELETE", "/v1/decide", "", ERR_METHOD},
         {&route_decisions, "delete", "/v1/decide", "", ERR_NOT_IMPLEMENTED},
         {&route_decisions, "POSTS", "/v1/decide", LEN, ERR_NOT_IMPLEMENTED},
@@ -95,13 +108,34 @@ static void what_is_shown_of_a_path_is_short(void **state)
     assert_null(route);
 }
 
+static const struct route_table *const tables[] = {&route_decisions, &route_operations};
+
 static void allowed_methods(void **state)
 {
     (void)state;
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < tables[t]->count; i++) {
+            const struct route *r = &tables[t]->routes[i];
+            assert_string_equal(route_allow(r), r->post ? "Allow: POST, OPTIONS\r\n"
+                                                        : "Allow: GET, HEAD, OPTIONS\r\n");
+        }
+        assert_string_equal(route_allow(tables[t]->port), "Allow: GET, HEAD, POST, OPTIONS\r\n");
+    }
+}
+
+/* A page of somebody else's gets at three paths of the operations port, and no more. */
+static void what_is_guarded(void **state)
+{
+    (void)state;
+    static const char *const open[] = {"/healthz", "/readyz", "/metrics"};
     for (int i = 0; i < route_operations.count; i++) {
         const struct route *r = &route_operations.routes[i];
-        assert_string_equal(route_allow(r), r->post ? "Allow: POST\r\n" : "Allow: GET, HEAD\r\n");
+        bool is_open = false;
+        for (size_t k = 0; k < sizeof open / sizeof open[0]; k++)
+            is_open |= strcmp(r->path, open[k]) == 0;
+        if (r->guarded == is_open) fail_msg("%s", r->path);
     }
+    assert_true(route_operations.port->guarded);
 }
 
 int main(void)
@@ -110,6 +144,7 @@ int main(void)
         cmocka_unit_test(checks),
         cmocka_unit_test(what_is_shown_of_a_path_is_short),
         cmocka_unit_test(allowed_methods),
+        cmocka_unit_test(what_is_guarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,7 @@ struct fixture {
     struct plan_served served;
     struct plan_live live;
     struct worker worker;
+    _Atomic bool ready;
     char answer[8192];
 };
 
@@ -174,7 +175,7 @@ static int setup(void **state)
     if (!f->served.cells) return -1;
     signals_adopt(f->signals, f->plan, &f->log_settings);
     plan_live_init(&f->live, &f->served, 1);
-    worker_init(&f->worker, &f->live, 0, signals_writer(f->signals, 0));
+    worker_init(&f->worker, &f->live, 0, signals_writer(f->signals, 0), &f->ready);
     return 0;
 }
 
@@ -209,7 +210,9 @@ static void story(struct story_config config)
 static int ask(const char *body)
 {
     struct buf out = buf_of(f->answer, sizeof f->answer - 1);
-    struct exchange x = {.body = span_of(body), .fd = -1, .out = &out, .variant = -1};
+    const struct http_reader reader = {.method = HTTP_POST};
+    struct exchange x = {
+        .reader = &reader, .body = span_of(body), .fd = -1, .out = &out, .variant = -1};
     struct service *service = &f->worker.service;
     service->turn_begin(service);
     story_answer(service, &x);
@@ -310,7 +313,8 @@ static void answers_are_the_same(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         char products[sizeof f->answer];
         struct buf out = buf_of(products, sizeof products - 1);
-        struct exchange x = {.body = span_of(bodies[i]), .fd = -1, .out = &out};
+        const struct http_reader reader = {.method = HTTP_POST};
+        struct exchange x = {.reader = &reader, .body = span_of(bodies[i]), .fd = -1, .out = &out};
         service->turn_begin(service);
         service->answer(service, &x);
         service->turn_end(service);

@@ -45,6 +45,34 @@ static void a_record_becomes_its_line(void **state)
                         "\"unknown_actions\":[\"pod_9\"]}");
 }
 
+/* Whoever reads lines, and whatever terminal, takes it for one line of plain text; and a reader of
+ * JSON gets what the caller sent. */
+static void a_line_is_one_line_for_everybody(void **state)
+{
+    (void)state;
+    static const char *const controls[] = {
+        "\n",           "\x1b[2J",      "\x7f",         "\xc2\x80",     "\xc2\x85",
+        "\xc2\x9b;2J",  "\xe2\x80\xa8", "\xe2\x80\xa9", "\xd8\x9c",     "\xe2\x80\x8e",
+        "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"};
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
+        struct span sent = span_of(controls[i]);
+        struct record r;
+        record_posteriors_partial(
+            &r, 0, field_drill(false), field_request_id(sent), field_segment_id(sent),
+            field_variant(SPAN("bayes")), field_version(SPAN("demo-1")),
+            field_missing_actions((struct names){0}), field_invalid_actions((struct names){0}),
+            field_unknown_actions(first(&sent, 1)));
+        char memory[LINE_BYTES_MAX];
+        size_t len = line_render(memory, &r);
+        for (size_t k = 0; k + 1 < len; k++) assert_in_range((unsigned char)memory[k], 0x20, 0x7e);
+        json_t *json = line_read(memory, len);
+        assert_string_equal(json_string_value(json_object_get(json, "request_id")), sent.data);
+        json_t *unknown = json_object_get(json, "unknown_actions");
+        assert_string_equal(json_string_value(json_array_get(unknown, 0)), sent.data);
+        json_decref(json);
+    }
+}
+
 static void numbers_keep_their_sign(void **state)
 {
     (void)state;
@@ -165,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_becomes_its_line),
+        cmocka_unit_test(a_line_is_one_line_for_everybody),
         cmocka_unit_test(numbers_keep_their_sign),
         cmocka_unit_test(the_longest_record_is_whole_or_says_so),
         cmocka_unit_test(what_does_not_fit_is_left_out),

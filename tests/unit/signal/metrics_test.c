@@ -26,6 +26,7 @@ static int fresh(void **state)
     plan = plan_of("v1");
     cells = adopt(bench.signals, plan, &bench.log);
     signals_plan_file_set(bench.signals, plan->fingerprint);
+    signals_thread_add(bench.signals, "worker-0");
     tell(signals_writer(bench.signals, 1), cells, plan,
          "{\"variant\":\"learned\",\"session\":{\"elapsed_s\":-1}}");
     signal_duration(signals_writer(bench.signals, 2), cells, 1, 123456);
@@ -157,6 +158,36 @@ static void the_process_is_told(void **state)
     double start_s = strtod(strstr(text, "\nprocess_start_time_seconds ") + 28, NULL);
     double now_s = (double)clock_wall_us() / 1e6;
     assert_true(start_s > now_s - 3600 && start_s < now_s + 1);
+}
+
+/* Who looks for restarts looks whether it changes: two clocks were read anew for each scrape. */
+static void the_start_is_told_once(void **state)
+{
+    (void)state;
+    char first[64];
+    for (int i = 0; i < 20; i++) {
+        scrape(METRICS_PROMETHEUS);
+        const char *at = strstr(text, "\nprocess_start_time_seconds ");
+        assert_non_null(at);
+        size_t len = strcspn(at + 1, "\n");
+        assert_true(len < sizeof first);
+        if (i == 0) snprintf(first, sizeof first, "%.*s", (int)len, at + 1);
+        assert_int_equal(len, strlen(first));
+        assert_memory_equal(at + 1, first, len);
+    }
+}
+
+static void threads_that_stand_still(void **state)
+{
+    (void)state;
+    assert_string_equal(signals_thread_add(bench.signals, "scribe"), "scribe");
+    signals_thread_set(bench.signals, 1, true);
+    scrape(METRICS_PROMETHEUS);
+    assert_non_null(strstr(text, "\ninterlude_thread_stalled{thread=\"worker-0\"} 0\n"
+                                 "interlude_thread_stalled{thread=\"scribe\"} 1\n"));
+    signals_thread_set(bench.signals, 1, false);
+    scrape(METRICS_PROMETHEUS);
+    assert_non_null(strstr(text, "\ninterlude_thread_stalled{thread=\"scribe\"} 0\n"));
 }
 
 static void an_info_is_that_of_the_plan_adopted_last(void **state)
@@ -334,6 +365,8 @@ int main(void)
         TEST(no_sample_stands_twice),
         TEST(other_readers_accept_it),
         TEST(the_process_is_told),
+        TEST(the_start_is_told_once),
+        TEST(threads_that_stand_still),
         TEST(an_info_is_that_of_the_plan_adopted_last),
         TEST(too_many_series_overflow),
         TEST(what_is_legal_can_be_scraped),

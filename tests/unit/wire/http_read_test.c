@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -25,7 +26,7 @@ struct row {
 static void tell_head(struct buf *b, const struct http_reader *r, const char *buf)
 {
     static const char *const contents[] = {"", " json", " other"};
-    static const char *const methods[] = {"GET", "HEAD", "POST", "OTHER"};
+    static const char *const methods[] = {"GET", "HEAD", "POST", "OPTIONS", "OTHER"};
     buf_char(b, ' ');
     struct span method = http_text(buf, r->method_text);
     if (!span_is(method, methods[r->method])) buf_format(b, "%s:", methods[r->method]);
@@ -160,7 +161,11 @@ static void reads_requests(void **state)
         ROW("a method of token bytes", "!#$%&'*+-.^_`|~9 / HTTP/1.1\r\n" H "\r\n",
             "OTHER:!#$%&'*+-.^_`|~9 / host=a keep body= | more(idle)"),
         ROW("OPTIONS *", "OPTIONS * HTTP/1.1\r\n" H "\r\n",
-            "OTHER:OPTIONS * host=a keep body= | more(idle)"),
+            "OPTIONS * host=a keep body= | more(idle)"),
+        ROW("HTTP/1.2 is read as HTTP/1.1",
+            "POST / HTTP/1.2\r\n" H "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+            "POST / host=a keep chunked body=x | more(idle)"),
+        ROW("HTTP/1.9", "GET / HTTP/1.9\r\n" H "\r\n", "GET / host=a keep body= | more(idle)"),
         ROW("pipelined", GET "\r\n" POST "Content-Length: 1\r\n\r\nx" CHUNKS "1\r\ny\r\n0\r\n\r\nG",
             "GET / host=a keep body= | POST / host=a keep length=1 body=x | "
             "POST / host=a keep chunked body=y | more"),
@@ -173,7 +178,7 @@ static void reads_requests(void **state)
             "GET / host=a keep body= | more(idle)"),
         ROW("absolute-form", "GET http://b:80/p?q HTTP/1.1\r\n" H "\r\n",
             "GET /p host=b:80 keep body= | more(idle)"),
-        ROW("absolute-form, no path", "GET HTTPS://b HTTP/1.1\r\n" H "\r\n",
+        ROW("absolute-form, no path", "GET HTTP://b HTTP/1.1\r\n" H "\r\n",
             "GET / host=b keep body= | more(idle)"),
         ROW("absolute-form, only a query", "GET http://b?q/r HTTP/1.1\r\n" H "\r\n",
             "GET / host=b keep body= | more(idle)"),
@@ -283,6 +288,9 @@ static void refuses_request_lines(void **state)
         ROW("* for GET", "GET * HTTP/1.1\r\n" H "\r\n", "http_syntax@4"),
         ROW("* and more", "OPTIONS */ HTTP/1.1\r\n" H "\r\n", "http_syntax@8"),
         ROW("authority-form", "GET a:80 HTTP/1.1\r\n" H "\r\n", "http_syntax@4"),
+        ROW("for a port with TLS", "GET https://a/ HTTP/1.1\r\n" H "\r\n", "misdirected_request@4"),
+        ROW("in capitals", "GET HTTPS://a HTTP/1.1\r\n" H "\r\n", "misdirected_request@4"),
+        ROW("OPTIONS without a target", "OPTIONS  HTTP/1.1\r\n" H "\r\n", "http_syntax@8"),
         ROW("another scheme", "GET ftp://a/ HTTP/1.1\r\n" H "\r\n", "http_syntax@4"),
         ROW("one slash", "GET http:/a/ HTTP/1.1\r\n" H "\r\n", "http_syntax@4"),
         ROW("no authority", "GET http:///a HTTP/1.1\r\n" H "\r\n", "http_syntax@11"),
@@ -296,7 +304,8 @@ static void refuses_request_lines(void **state)
         ROW("a CR after the version", "GET / HTTP/1.1\r" H "\r\n", "http_syntax@15"),
         ROW("a space after the version", "GET / HTTP/1.1 \r\n" H "\r\n", "http_syntax@14"),
         ROW("HTTP/2.0", "GET / HTTP/2.0\r\n" H "\r\n", "http_syntax@11"),
-        ROW("HTTP/1.2", "GET / HTTP/1.2\r\n" H "\r\n", "http_syntax@13"),
+        ROW("HTTP/1.x", "GET / HTTP/1.x\r\n" H "\r\n", "http_syntax@13"),
+        ROW("HTTP/1.2 has a Host too", "GET / HTTP/1.2\r\n\r\n", "http_syntax@17"),
         ROW("HTTP/1.10", "GET / HTTP/1.10\r\n" H "\r\n", "http_syntax@14"),
         ROW("HTTP/01.1", "GET / HTTP/01.1\r\n" H "\r\n", "http_syntax@11"),
         ROW("http/1.1", "GET / http/1.1\r\n" H "\r\n", "http_syntax@6"),
@@ -468,7 +477,7 @@ static void reads_chunks(void **state)
             CHUNKED "body=hello, \r\nworld! | more(idle)"),
         ROW("coding in any case", POST "Transfer-encoding: CHUNKED\r\n\r\n1\r\nx\r\n0\r\n\r\n",
             CHUNKED "body=x | more(idle)"),
-        ROW("extensions", CHUNKS "1;a=b;c=\"d\te\"\r\nx\r\n0;\r\n\r\n",
+        ROW("extensions", CHUNKS "1;a=b;c=\"d\te\"\r\nx\r\n0;z\r\n\r\n",
             CHUNKED "body=x | more(idle)"),
         ROW("trailers", CHUNKS "1\r\nx\r\n0\r\nDigest: y\r\nZ:\r\n\r\n" GET "\r\n",
             CHUNKED "body=x | GET / host=a keep body= | more(idle)"),
@@ -488,8 +497,7 @@ static void reads_chunks(void **state)
         ROW("1_0", CHUNKS "1_0\r\nx\r\n", CHUNKED "http_syntax@57"),
         ROW("g", CHUNKS "g\r\nx\r\n", CHUNKED "http_syntax@56"),
         ROW("a space before", CHUNKS " 1\r\nx\r\n", CHUNKED "http_syntax@56"),
-        ROW("a space after", CHUNKS "1 \r\nx\r\n", CHUNKED "http_syntax@57"),
-        ROW("a space before the semicolon", CHUNKS "1 ;a\r\nx\r\n", CHUNKED "http_syntax@57"),
+        ROW("a space after", CHUNKS "1 \r\nx\r\n", CHUNKED "http_syntax@58"),
         ROW("a bare LF after the size", CHUNKS "1\nx\r\n", CHUNKED "http_syntax@57"),
         ROW("a bare CR after the size", CHUNKS "1\rx\r\n", CHUNKED "http_syntax@58"),
         ROW("a bare LF in an extension", CHUNKS "1;a\nx\r\n", CHUNKED "http_syntax@59"),
@@ -507,6 +515,53 @@ static void reads_chunks(void **state)
         ROW("a bare LF after the trailers", CHUNKS "0\r\n\n", CHUNKED "http_syntax@59"),
     };
     CHECK_ALL(rows);
+}
+
+/* RFC 9112, 7.1.1. CHUNKS and a digit are 57 bytes. */
+static void reads_chunk_extensions(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        ";a",           ";a=b",
+        ";a;b=c;d",     ";!#$%&'*+-.^_`|~9",
+        " ;a",          "\t ;a",
+        "; a",          ";\t a",
+        ";a =b",        ";a= b",
+        ";a \t = \t b", ";a=\"\"",
+        ";a=\"b\"",     ";a=\";\"",
+        ";a=\"\\\"\"",  ";a=\"\\\\\"",
+        ";a=\"\\z\"",   ";a=\"\t \x80\xff\"",
+        ";a=\"b\";c",   ";a=\"b\" ;c",
+        ";a ;b",        ";a=b ;c",
+        ";a=\"0\\\t\"",
+    };
+    static const struct {
+        const char *extension;
+        uint32_t at; /* of the first byte that is wrong, from the extension's start */
+    } bad[] = {
+        {";", 1},           {";;a", 1},       {";a;", 3},
+        {";=x", 1},         {";a=", 3},       {";a=;b", 3},
+        {";a==b", 3},       {";a=b=c", 4},    {";a b", 3},
+        {";a=b c", 5},      {" ", 1},         {" a", 1},
+        {";a ", 3},         {";a=b ", 5},     {";a=\"b\" ", 7},
+        {";a=\"b", 5},      {";a=\"b\\", 6},  {";a=\"b\\\"", 7},
+        {";a=\"b\"c", 6},   {";a=b\"c\"", 4}, {";a='b c'", 6},
+        {";a(", 2},         {";\"a\"", 1},    {";a=\xc3", 3},
+        {";a=\"\x7f\"", 4}, {"=x", 0},        {";a=\"\\\x01\"", 5},
+        {";a,b", 2},        {";a=\"\x1f", 4},
+    };
+    char bytes[256], told[128];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        int len =
+            snprintf(bytes, sizeof bytes, "%s1%s\r\nx\r\n0%s\r\n\r\n", CHUNKS, good[i], good[i]);
+        check(&(struct row){good[i], bytes, (size_t)len, CHUNKED "body=x | more(idle)"});
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int len =
+            snprintf(bytes, sizeof bytes, "%s1%s\r\nx\r\n0\r\n\r\n", CHUNKS, bad[i].extension);
+        snprintf(told, sizeof told, CHUNKED "http_syntax@%u", 57 + bad[i].at);
+        check(&(struct row){bad[i].extension, bytes, (size_t)len, told});
+    }
 }
 
 /* A row made of `before`, `n` times `repeat`, and `after`. */
@@ -528,8 +583,12 @@ static void keeps_to_its_limits(void **state)
     static const char one[] = "GET / host=a keep body= | more(idle)";
     check_repeated("100 fields", GET, "X:\r\n", 99, "\r\n", one);
     check_repeated("101 fields", GET, "X:\r\n", 100, "\r\n", "head_too_large@421");
-    check_repeated("4096 bytes of target", "GET /?", "x", 4094, " HTTP/1.1\r\n" H "\r\n", one);
-    check_repeated("4097", "GET /?", "x", 4095, " HTTP/1.1\r\n" H "\r\n", "head_too_large@4100");
+    check_repeated("8192 bytes of target", "GET /?", "x", 8190, " HTTP/1.1\r\n" H "\r\n", one);
+    check_repeated("8193", "GET /?", "x", 8191, " HTTP/1.1\r\n" H "\r\n", "uri_too_long@8196");
+    check_repeated("absolute", "GET http://a/?", "x", 8182, " HTTP/1.1\r\n" H "\r\n", one);
+    check_repeated("absolute and one", "GET http://a/?", "x", 8183, " HTTP/1.1\r\n" H "\r\n",
+                   "uri_too_long@8196");
+    check_repeated("a target without end", "GET /", "x", 20000, "", "uri_too_long@8196");
     /* 25 + 3 + n + 4 */
     check_repeated("16 KiB of head", GET "X: ", "x", 16384 - 32, "\r\n\r\n", one);
     check_repeated("and one", GET "X: ", "x", 16384 - 31, "\r\n\r\n", "head_too_large@16384");
@@ -543,6 +602,8 @@ static void keeps_to_its_limits(void **state)
     check_repeated("chunks of one byte, too many", CHUNKS, "1\r\nx\r\n", 3277, "0\r\n\r\n",
                    CHUNKED "body_too_large@19717");
     check_repeated("an endless extension", CHUNKS "1;", "x", 17000, "",
+                   CHUNKED "body_too_large@16440");
+    check_repeated("endless extensions", CHUNKS "1", " ; a = \"b\"", 2000, "",
                    CHUNKED "body_too_large@16440");
     check_repeated("endless trailers", CHUNKS "0\r\n", "X: y\r\n", 3000, "",
                    CHUNKED "body_too_large@16440");
@@ -622,12 +683,19 @@ static void knows_when_it_is_idle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_requests),          cmocka_unit_test(reads_fields),
-        cmocka_unit_test(refuses_request_lines),   cmocka_unit_test(refuses_fields),
-        cmocka_unit_test(refuses_unclear_framing), cmocka_unit_test(reads_chunks),
-        cmocka_unit_test(keeps_to_its_limits),     cmocka_unit_test(reads_the_largest_request),
-        cmocka_unit_test(says_what_a_line_lacks),  cmocka_unit_test(reads_content_encodings),
-        cmocka_unit_test(tells_errors_at_once),    cmocka_unit_test(knows_when_it_is_idle),
+        cmocka_unit_test(reads_requests),
+        cmocka_unit_test(reads_fields),
+        cmocka_unit_test(refuses_request_lines),
+        cmocka_unit_test(refuses_fields),
+        cmocka_unit_test(refuses_unclear_framing),
+        cmocka_unit_test(reads_chunks),
+        cmocka_unit_test(reads_chunk_extensions),
+        cmocka_unit_test(keeps_to_its_limits),
+        cmocka_unit_test(reads_the_largest_request),
+        cmocka_unit_test(says_what_a_line_lacks),
+        cmocka_unit_test(reads_content_encodings),
+        cmocka_unit_test(tells_errors_at_once),
+        cmocka_unit_test(knows_when_it_is_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,10 @@ static void writes_heads(void **state)
          "no, never",
          "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: text/plain\r\nAllow: GET\r\n"
          "Connection: close\r\nContent-Length:          9\r\n\r\nno, never"},
+        {"what all answers have, and this one",
+         {.status = 204, .fields = "A: b\r\nC: d\r\n", .extra = "Allow: POST\r\n"},
+         "",
+         "HTTP/1.1 204 No Content\r\nA: b\r\nC: d\r\nAllow: POST\r\n\r\n"},
         {"HTTP/1.0",
          {.status = 200, .content_type = "a/b", .keep_alive_1_0 = true},
          "0123456789",
@@ -177,6 +181,9 @@ static void writes_problems(void **state)
         {{ERR_PLAN_INVALID, .line = 3, .column = 14, .text = "a"},
          TYPE "\"The plan has errors\",\"status\":422,\"code\":\"plan_invalid\",\"detail\":\"a\","
               "\"line\":3,\"column\":14}"},
+        {{ERR_FIELD_RANGE, .pointer = "/\x7f", .text = "no `\xe2\x80\xae\xc2\x85\x1b`"},
+         TYPE "\"A field is out of range\",\"status\":400,\"code\":\"field_range\","
+              "\"detail\":\"no `\\u202e\\u0085\\u001b`\",\"pointer\":\"/\\u007f\"}"},
         {{ERR_LIMIT, .text = "a"},
          TYPE "\"A limit was reached\",\"status\":500,\"code\":\"limit\",\"detail\":\"a\"}"},
     };

@@ -54,6 +54,42 @@ static void strings(void **state)
     assert_true(span_is(buf_text(&b), "\"\""));
 }
 
+/* For people: what a terminal or a reader of lines would not take as text is escaped too. */
+static void printed_strings(void **state)
+{
+    (void)state;
+    static const struct {
+        struct span text, json;
+    } rows[] = {
+        {SPAN(""), SPAN("\"\"")},
+        {SPAN("plain and long enough for sixteen"), SPAN("\"plain and long enough for sixteen\"")},
+        {SPAN("\x7f"), SPAN("\"\\u007f\"")},
+        {SPAN("a\x7f"
+              "b\x7f\"\n"),
+         SPAN("\"a\\u007fb\\u007f\\\"\\n\"")},
+        {SPAN("\xc2\x80\xc2\x85\xc2\x9b"
+              "2J\xc2\x9f\xc2\xa0"),
+         SPAN("\"\\u0080\\u0085\\u009b2J\\u009f\xc2\xa0\"")},
+        {SPAN("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf"),
+         SPAN("\"\xe2\x80\xa7\\u2028\\u2029\xe2\x80\xaf\"")},
+        {SPAN("\xe2\x80\xaa\xe2\x80\xae\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c"),
+         SPAN("\"\\u202a\\u202e\\u200e\\u200f\\u061c\"")},
+        {SPAN("\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa"),
+         SPAN("\"\xe2\x81\xa5\\u2066\\u2069\xe2\x81\xaa\"")},
+        {SPAN("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
+         SPAN("\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"")},
+        {SPAN("\x85\xc2"), SPAN("\"\xef\xbf\xbd\xef\xbf\xbd\"")},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char memory[200];
+        struct buf b = buf_of(memory, sizeof memory);
+        json_write_printed(&b, rows[i].text);
+        assert_false(b.full);
+        if (!span_equal(buf_text(&b), rows[i].json))
+            fail_msg("row %zu: %.*s", i, (int)b.len, b.data);
+    }
+}
+
 static void keys(void **state)
 {
     (void)state;
@@ -252,9 +288,10 @@ static void decimal_comma(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings),        cmocka_unit_test(keys),
-        cmocka_unit_test(full_bufs),      cmocka_unit_test(doubles),
-        cmocka_unit_test(random_doubles), cmocka_unit_test(decimal_comma),
+        cmocka_unit_test(strings),       cmocka_unit_test(printed_strings),
+        cmocka_unit_test(keys),          cmocka_unit_test(full_bufs),
+        cmocka_unit_test(doubles),       cmocka_unit_test(random_doubles),
+        cmocka_unit_test(decimal_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
