@@ -56,10 +56,11 @@ static void check_again(const struct plan *plan, const struct settings *settings
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct plan_errors errors;
+    static struct plan_errors errors, warnings;
     struct span text = {(const char *)data, size};
     struct settings *settings = NULL;
-    struct plan *plan = plan_load(text, &settings, &errors);
+    struct plan *plan = plan_check(text, &settings, &errors, &warnings);
+    if (warnings.count) check_errors(text, &warnings);
     if (plan)
         check_again(plan, settings, &errors);
     else

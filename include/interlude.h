@@ -39,7 +39,8 @@ struct interlude_error {
 
 /* Compiles a plan. On failure returns NULL and fills the first `errors_max` of `errors`, in the
  * order of the text; *error_count is the number of all errors, which may be more. `errors` may be
- * NULL where errors_max is 0, and `error_count` may be NULL. The text is not kept. */
+ * NULL where errors_max is 0, `error_count` may be NULL, and `yaml` too where len is 0. The text is
+ * not kept. Without memory there is one error, "no_memory". */
 INTERLUDE_API struct interlude_plan *interlude_plan_load(const char *yaml, size_t len,
                                                          struct interlude_error *errors,
                                                          size_t errors_max, size_t *error_count);

@@ -57,11 +57,19 @@ struct app_file {
 bool app_file_read(const char *path, struct app_file *out);
 
 /* Compiles a plan's file, or tells every error on stderr as NAME:LINE:COLUMN and returns NULL.
- * *settings is the caller's too; NULL: they are not wanted. */
-struct plan *app_plan_parse(const char *name, struct span text, struct settings **settings);
+ * *settings is the caller's too, and *warnings as plan_check_file fills it; NULL: they are not
+ * wanted. */
+struct plan *app_plan_parse(const char *name, struct span text, struct settings **settings,
+                            struct plan_errors *warnings);
 
-/* The same of the file at `path`; NULL: the demonstration plan. */
+/* Errors, or warnings, on stderr: "NAME:LINE:COLUMN: " and `what` before each one's text. */
+void app_errors_tell(const char *name, const char *what, const struct plan_errors *errors);
+
+/* app_plan_parse of the file at `path`; NULL: the demonstration plan. */
 struct plan *app_plan_load(const char *path, struct settings **settings);
+
+/* app_plan_parse for a server: one line on stderr where there is something to warn about. */
+struct plan *app_plan_parse_served(const char *name, struct span text, struct settings **settings);
 
 /* cmd_serve.c. First of all in a server: before anything else is opened. Signals wait from here on,
  * and sockets that were inherited are in *config. False, and told, if it cannot be one. */

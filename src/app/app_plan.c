@@ -41,37 +41,50 @@ bool app_file_read(const char *path, struct app_file *out)
     return true;
 }
 
-static void errors_tell(const char *name, const struct plan_errors *errors)
+void app_errors_tell(const char *name, const char *what, const struct plan_errors *errors)
 {
     for (int i = 0; i < errors->count; i++) {
         const struct err *e = &errors->errors[i];
         if (e->line)
-            fprintf(stderr, "%s:%u:%u: %s\n", name, e->line, e->column, e->text);
+            fprintf(stderr, "%s:%u:%u: %s%s\n", name, e->line, e->column, what, e->text);
         else
-            fprintf(stderr, "%s: %s\n", name, e->text);
+            fprintf(stderr, "%s: %s%s\n", name, what, e->text);
     }
     if (errors->more) fprintf(stderr, "%s: and %d more\n", name, errors->more);
 }
 
-struct plan *app_plan_parse(const char *name, struct span text, struct settings **settings)
+struct plan *app_plan_parse(const char *name, struct span text, struct settings **settings,
+                            struct plan_errors *warnings)
 {
     struct plan_errors *errors = calloc(1, sizeof *errors);
     if (!errors) {
         file_fail(name, ENOMEM);
         return NULL;
     }
-    struct plan *plan = plan_load_file(text, settings, errors);
-    if (!plan) errors_tell(name, errors);
+    struct plan *plan = plan_check_file(text, settings, errors, warnings);
+    if (!plan) app_errors_tell(name, "", errors);
     free(errors);
     return plan;
 }
 
 struct plan *app_plan_load(const char *path, struct settings **settings)
 {
-    if (!path) return app_plan_parse("(built in)", plan_demo_text(), settings);
+    if (!path) return app_plan_parse("(built in)", plan_demo_text(), settings, NULL);
     struct app_file file;
     if (!app_file_read(path, &file)) return NULL;
-    struct plan *plan = app_plan_parse(path, file.text, settings);
+    struct plan *plan = app_plan_parse(path, file.text, settings, NULL);
     free(file.memory);
+    return plan;
+}
+
+struct plan *app_plan_parse_served(const char *path, struct span text, struct settings **settings)
+{
+    struct plan_errors *warnings = calloc(1, sizeof *warnings);
+    struct plan *plan = app_plan_parse(path, text, settings, warnings);
+    int count = warnings ? warnings->count + warnings->more : 0;
+    if (count)
+        fprintf(stderr, "%s: %d warning%s: `interlude check %s` tells\n", path, count,
+                count == 1 ? "" : "s", path);
+    free(warnings);
     return plan;
 }

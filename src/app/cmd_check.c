@@ -1,47 +1,85 @@
-/* check: the plan as it would run, or every error in it. */
+/* check: the plan as it would run and what it may not mean, or every error in it. */
 #include "app/app.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+static int warning_count(const struct plan_errors *warnings)
+{
+    return warnings->count + warnings->more;
+}
+
+/* "good", or how good. */
+static const char *goodness(char text[64], const struct plan_errors *warnings)
+{
+    int count = warning_count(warnings);
+    if (count)
+        snprintf(text, 64, "good, with %d warning%s", count, count == 1 ? "" : "s");
+    else
+        snprintf(text, 64, "good");
+    return text;
+}
+
+static int check_no_memory(void)
+{
+    fprintf(stderr, "interlude check: there is not enough memory\n");
+    return EXIT_WRONG;
+}
 
 /* The plan as it would run, and what is to be said about it. */
-static int check_print(const char *path, const struct plan *plan, const struct settings *settings)
+static int check_print(const char *path, const struct plan *plan, const struct settings *settings,
+                       const struct plan_errors *warnings)
 {
     char *memory = malloc(PLAN_BYTES_MAX);
-    if (!memory) {
-        fprintf(stderr, "interlude check: there is not enough memory\n");
-        return EXIT_WRONG;
-    }
+    if (!memory) return check_no_memory();
     struct buf b = buf_of(memory, PLAN_BYTES_MAX);
     plan_print(&b, plan);
     settings_print(&b, settings);
     INVARIANT(!b.full);
     const char *largest;
+    char text[64];
     uint64_t series = plan_series_count(plan, &largest);
-    printf("# %s: good. Fingerprint %s. %llu metric series, most of them %s.\n", path,
-           plan->fingerprint, (unsigned long long)series, largest);
+    printf("# %s: %s. Fingerprint %s. %llu metric series, most of them %s.\n", path,
+           goodness(text, warnings), plan->fingerprint, (unsigned long long)series, largest);
     fwrite(b.data, 1, b.len, stdout);
     free(memory);
     return app_output_end();
 }
 
-int cmd_check(int argc, char **argv)
+static int check_file(const char *path, bool strict, struct plan_errors *warnings)
 {
-    if (argc < 2) return app_usage_error("check", "needs", "FILE");
-    if (argc > 2 || argv[1][0] == '-')
-        return app_usage_error("check", "takes one file, and does not know", argv[argc - 1]);
     struct app_file file;
-    if (!app_file_read(argv[1], &file)) return EXIT_WRONG;
+    if (!app_file_read(path, &file)) return EXIT_WRONG;
     struct settings *settings = NULL;
-    struct plan *plan = app_plan_parse(argv[1], file.text, &settings);
-    if (plan && plan_end_of(file.text) == PLAN_END_OPEN)
-        fprintf(stderr,
-                "%s: warning: the last line is not `...`: so a reload cannot tell all of this file "
-                "from half of it, and refuses whatever takes something away\n",
-                argv[1]);
+    struct plan *plan = app_plan_parse(path, file.text, &settings, warnings);
     free(file.memory);
-    int code = plan ? check_print(argv[1], plan, settings) : EXIT_NO;
+    int code = EXIT_NO;
+    if (plan) {
+        app_errors_tell(path, strict ? "" : "warning: ", warnings);
+        if (!strict || !warning_count(warnings)) code = check_print(path, plan, settings, warnings);
+    }
     plan_free(plan);
     settings_free(settings);
+    return code;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    const char *path = NULL;
+    bool strict = false;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--strict"))
+            strict = true;
+        else if (path || argv[i][0] == '-')
+            return app_usage_error("check", "takes one file, and does not know", argv[i]);
+        else
+            path = argv[i];
+    }
+    if (!path) return app_usage_error("check", "needs", "FILE");
+    struct plan_errors *warnings = calloc(1, sizeof *warnings);
+    if (!warnings) return check_no_memory();
+    int code = check_file(path, strict, warnings);
+    free(warnings);
     return code;
 }

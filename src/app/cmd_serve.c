@@ -83,7 +83,7 @@ static struct plan *plan_of(const char *path, struct settings **settings)
         if (!server_stop_asked()) app_fail("serve", &e);
         return NULL;
     }
-    struct plan *plan = app_plan_parse(path, (struct span){file.memory, file.len}, settings);
+    struct plan *plan = app_plan_parse_served(path, (struct span){file.memory, file.len}, settings);
     free(file.memory);
     return plan;
 }

@@ -8,7 +8,7 @@ static const struct app_command commands[] = {
      lab_profile, true},
     {"serve", "[--guard ...] [--log ...] [--config ...] ...",
      "decisions over HTTP, with the mistakes of the story as switches", lab_serve, true},
-    {"signals", "--check URL [--over D] | --drill URL",
+    {"signals", "--check URL [--over D] [--lenient] [--require SIGNAL]... | --drill URL",
      "are any constant, and can the quiet ones still fire", lab_signals, true},
     {"version", "", "print the version", cmd_version, false},
 };

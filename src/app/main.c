@@ -4,7 +4,10 @@
 static const struct app_command commands[] = {
     {"serve", "[--config FILE] [--listen HOST:PORT] [--admin HOST:PORT] [--workers N] [--hint]",
      "serve decisions over HTTP; --hint prints a request to paste", cmd_serve, false},
-    {"check", "FILE", "print the plan as it would run, or every error in it", cmd_check, false},
+    {"check", "[--strict] FILE",
+     "print the plan as it would run and every warning, or every error in it; --strict: warnings "
+     "are errors",
+     cmd_check, false},
     {"decide", "[--config FILE] [--explain]",
      "a request a line on stdin, a decision or problem a line on stdout", cmd_decide, false},
     {"version", "", "print the version", cmd_version, false},

@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,16 @@ enum err_code err_set_sys(struct err *e, enum err_code code, int errno_value, co
     const char *why = strerrordesc_np(errno_value);
     snprintf(e->text + used, sizeof e->text - used, ": %s", why ? why : "unknown error");
     return code;
+}
+
+enum err_code err_set_thread(struct err *e, int errno_value, const char *name)
+{
+    if (errno_value != EAGAIN && errno_value != ENOMEM)
+        return err_set_sys(e, ERR_SYSTEM, errno_value, "cannot start the thread %s", name);
+    return err_set(e, ERR_SYSTEM,
+                   "cannot start the thread %s: there is not enough memory, or there are too many "
+                   "threads",
+                   name);
 }
 
 _Noreturn void err_abort(const char *file, int line, const char *condition)

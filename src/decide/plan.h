@@ -33,7 +33,7 @@ struct plan_experiment {
     int split_count;
     struct { /* in the byte order of the variants' names: a mapping has no order */
         int variant;
-        uint64_t up_to; /* cumulative weight; the last is the sum */
+        uint64_t up_to; /* cumulative weight; the last is the sum: PPM, as plans are loaded */
     } split[PLAN_VARIANTS_MAX];
 };
 

@@ -201,3 +201,11 @@ struct signals_judgement signals_site_judge_between(const struct signals_site *b
     return judge(now, now->fired - before->fired, now->opportunities - before->opportunities,
                  SIGNALS_CONSTANT);
 }
+
+bool signals_judgement_passes(const struct signals_judgement *j, bool lenient, bool required)
+{
+    bool too_few = j->verdict == SIGNALS_TOO_FEW;
+    if (j->verdict == SIGNALS_CONSTANT || j->verdict == SIGNALS_TOO_YOUNG) return false;
+    if (j->looks_constant && !(lenient && too_few)) return false;
+    return !(required && too_few);
+}

@@ -71,6 +71,11 @@ struct signals_judgement signals_site_judge(const struct signals_site *now);
 struct signals_judgement signals_site_judge_between(const struct signals_site *before,
                                                     const struct signals_site *now);
 
+/* Whether a check passes over it. Whatever fires on nearly all of its opportunities fails.
+ * `lenient` lets pass what had too few of them for a verdict; `required` lets pass nothing that had
+ * too few, however it looks. */
+bool signals_judgement_passes(const struct signals_judgement *j, bool lenient, bool required);
+
 /* The records of a site that have an outcome. */
 static inline uint64_t signals_site_settled(const struct signals_site *s)
 {

@@ -21,10 +21,12 @@
 struct load {
     struct span text; /* of the file */
     struct plan_errors *errors;
+    struct plan_errors *warnings; /* NULL: they are not wanted */
     struct plan *plan;
     struct settings *settings;
     struct arena scratch;               /* for the length of the load: the tree */
     struct arena rule_scratch;          /* for the length of a condition */
+    struct arena rule_spare;            /* the same, for warnings */
     int rules;                          /* of all policies so far */
     uint32_t policies_ok;               /* bit i: the kind of policy i was read */
     const struct yaml_tree *guardrails; /* the section, while it is read */
@@ -65,6 +67,13 @@ extern const struct key_table load_root_keys, load_action_keys, load_policy_keys
 
 void load_error(struct load *l, struct yaml_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same, to l->warnings, which are wanted. */
+void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts one into the list, where it stands in the file. */
+void plan_errors_add(struct plan_errors *errors, struct yaml_place place, const char *text);
 
 /* A piece of the file, fit to stand in a message: cut, in one line, printable. */
 struct shown {
@@ -133,5 +142,9 @@ key_read load_server, load_log;                             /* load_server.c */
 /* plan_check.c: identities, fingerprint, and version where there is none; tells an error where all
  * of it, printed, would be longer than a plan may be. */
 void load_identify(struct load *l, const struct yaml_tree *root);
+
+/* plan_warn.c: tells l->warnings of what the plan may not mean. It has no errors, and is finished.
+ */
+void plan_warn(struct load *l, const struct yaml_tree *root);
 
 #endif

@@ -19,19 +19,14 @@ static bool stands_before(const struct err *a, const struct err *b)
 
 /* Sections are not read in the order of the file, so each error is put in its place, and of too
  * many the last ones are given up. */
-void load_error(struct load *l, struct yaml_place place, const char *format, ...)
+void plan_errors_add(struct plan_errors *errors, struct yaml_place place, const char *text)
 {
     struct err e;
-    err_set(&e, ERR_PLAN_INVALID, "%s", "");
+    err_set(&e, ERR_PLAN_INVALID, "%s", text);
     e.line = place.line;
     e.column = place.column;
     e.offset = place.index;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e.text, sizeof e.text, format, args);
-    va_end(args);
 
-    struct plan_errors *errors = l->errors;
     int at = errors->count;
     while (at > 0 && stands_before(&e, &errors->errors[at - 1])) at--;
     if (errors->count == PLAN_ERRORS_MAX)
@@ -42,6 +37,26 @@ void load_error(struct load *l, struct yaml_place place, const char *format, ...
     memmove(&errors->errors[at + 1], &errors->errors[at],
             (size_t)(errors->count - 1 - at) * sizeof e);
     errors->errors[at] = e;
+}
+
+void load_error(struct load *l, struct yaml_place place, const char *format, ...)
+{
+    char text[sizeof l->errors->errors[0].text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    plan_errors_add(l->errors, place, text);
+}
+
+void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
+{
+    char text[sizeof l->warnings->errors[0].text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    plan_errors_add(l->warnings, place, text);
 }
 
 struct shown load_show(struct span text)

@@ -62,6 +62,15 @@ static const struct key experiment_keys[] = {
 };
 const struct key_table load_experiment_keys = KEY_TABLE("experiments", experiment_keys);
 
+/* To shares of 100%. A unit's place is a whole number of millionths, and is below up_to / sum if
+ * and only if it is below that rounded up: so nobody changes arms by the rounding, and splits of
+ * equal proportions become the same split. */
+static void split_apply(struct plan_experiment *experiment, uint64_t sum)
+{
+    for (int i = 0; i < experiment->split_count; i++)
+        experiment->split[i].up_to = (experiment->split[i].up_to * PPM + sum - 1) / sum;
+}
+
 static void load_split(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
@@ -82,6 +91,7 @@ static void load_split(struct load *l, const struct yaml_tree *node, const struc
         experiment->split_count++;
     }
     if (ok && sum == 0) load_error(l, node->place, "expected a variant with more than 0%%");
+    if (sum > 0) split_apply(experiment, sum);
 }
 
 /* A unit is in the first experiment that holds it, so one that begins where another begins, or

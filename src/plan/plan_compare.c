@@ -35,6 +35,18 @@ static bool same_rule(const struct rule *a, const struct rule *b)
     return span_equal(rule_text(a), rule_text(b));
 }
 
+/* What is left of it is its beginning: as of a text that goes over several lines, cut. */
+static bool shortened(struct span old, struct span new)
+{
+    return new.len < old.len &&span_equal((struct span){old.data, new.len}, new);
+}
+
+/* The condition, or the end of it, is gone. */
+static bool lost(const struct rule *old, const struct rule *new)
+{
+    return old && (!new || shortened(rule_text(old), rule_text(new)));
+}
+
 /* ---- what is declared ---- */
 
 static void compare_actions(const struct plan *before, const struct plan *after,
@@ -68,6 +80,7 @@ static void compare_labels(const struct plan *before, const struct plan *after,
         if (old->source == ATTRIBUTE_DECLARED && plan_attribute_find(after, old->name) < 0)
             gone(out, "attributes", old->name);
     }
+    if (shortened(before->salt, after->salt)) weaker(out, "salt is shorter");
     if (before->timezone_offset_s && !after->timezone_offset_s)
         weaker(out, "timezone_offset is gone");
 }
@@ -81,32 +94,40 @@ static const struct policy *policy_find(const struct plan *plan, struct span nam
     return NULL;
 }
 
-static bool same_policy_rule(const struct plan *a, const struct policy_rule *x,
-                             const struct plan *b, const struct policy_rule *y)
+/* A rule that has other words is somebody's work; one that lost its end may be half a file's. */
+static void compare_rule(const struct policy *policy, int i, const struct policy_rule *old,
+                         const struct policy_rule *new, struct plan_weaker *out)
 {
-    return same_rule(x->when, y->when) && x->cooldown_ms == y->cooldown_ms &&
-           span_equal(a->actions.actions[x->action].name, b->actions.actions[y->action].name);
+    if (lost(old->when, new->when))
+        weaker(out, "policies.%s.rules: the condition of rule %d is gone or shorter",
+               policy->name.data, i + 1);
+    if (old->cooldown_ms >= 0 && new->cooldown_ms < 0)
+        weaker(out, "policies.%s.rules: the cooldown of rule %d is gone", policy->name.data, i + 1);
 }
 
-/* Rules that were added or changed are somebody's work; the rules before without their last ones
- * may be half a file's. */
-static bool rules_lack_their_end(const struct plan *before, const struct policy *old,
-                                 const struct plan *after, const struct policy *new)
+static void compare_rules(const struct policy *old, const struct policy *new,
+                          struct plan_weaker *out)
 {
-    if (new->kind != POLICY_FIXED || old->kind != POLICY_FIXED) return false;
-    if (new->rule_count >= old->rule_count) return false;
-    for (int i = 0; i < new->rule_count - 1; i++)
-        if (!same_policy_rule(before, &old->rules[i], after, &new->rules[i])) return false;
-    return true;
+    if (new->rule_count < old->rule_count)
+        weaker(out, "policies.%s.rules: %d of %d rules are gone", old->name.data,
+               old->rule_count - new->rule_count, old->rule_count);
+    for (int i = 0; i < old->rule_count && i < new->rule_count; i++)
+        compare_rule(old, i, &old->rules[i], &new->rules[i], out);
 }
 
-/* The last rule that is left may itself have lost its cooldown. */
-static bool a_rule_lost_its_cooldown(const struct policy *old, const struct policy *new)
+static void compare_used_actions(const struct plan *before, const struct policy *old,
+                                 const struct plan *after, const struct policy *new,
+                                 struct plan_weaker *out)
 {
-    int last = (new->rule_count < old->rule_count ? new->rule_count : old->rule_count) - 1;
-    return last >= 0 && new->kind == old->kind && old->rules[last].cooldown_ms >= 0 &&
-           new->rules[last].cooldown_ms < 0 &&
-           same_rule(old->rules[last].when, new->rules[last].when);
+    for (int i = 0; i < before->actions.count; i++) {
+        int found = action_find(&after->actions, before->actions.actions[i].name);
+        if (action_in(old->actions, i) && found >= 0 && !action_in(new->actions, found))
+            weaker(out, "policies.%s.actions: %s is gone", old->name.data,
+                   before->actions.actions[i].name.data);
+    }
+    bool some = action_count(old->actions) < before->actions.count;
+    if (some && action_count(new->actions) == after->actions.count)
+        weaker(out, "policies.%s.actions: it uses every action now", old->name.data);
 }
 
 static bool same_values(const struct policy *old, const struct policy *new)
@@ -151,14 +172,8 @@ static void compare_policies(const struct plan *before, const struct plan *after
             gone(out, "policies", old->name);
             continue;
         }
-        if (rules_lack_their_end(before, old, after, new))
-            weaker(out, "policies.%s.rules: %d of %d rules are gone", old->name.data,
-                   old->rule_count - new->rule_count, old->rule_count);
-        if (old->kind == POLICY_FIXED && a_rule_lost_its_cooldown(old, new))
-            weaker(out, "policies.%s.rules: a rule's cooldown is gone", old->name.data);
-        if (action_count(new->actions) > action_count(old->actions) &&
-            action_count(new->actions) == after->actions.count)
-            weaker(out, "policies.%s.actions is gone: it uses all of them", old->name.data);
+        if (new->kind == old->kind) compare_rules(old, new, out);
+        compare_used_actions(before, old, after, new, out);
         if (policy_reads_posteriors(old) && policy_reads_posteriors(new))
             compare_learned(old, new, out);
     }
@@ -191,6 +206,8 @@ static void compare_experiments(const struct plan *before, const struct plan *af
             gone(out, "experiments", old->name);
             continue;
         }
+        if (shortened(old->salt, new->salt))
+            weaker(out, "experiments.%s.salt is shorter", old->name.data);
         if (old->slice_ppm < PPM && new->slice_ppm == PPM)
             weaker(out, "experiments.%s.slice is gone: it takes everybody", old->name.data);
         for (int s = 0; s < old->split_count; s++) {
@@ -253,11 +270,17 @@ static void compare_cap(const char *name, const struct plan_cap *old, const stru
         weaker(out, "guardrails.%s is gone", name);
         return;
     }
-    for (int i = 0; i < old->count; i++)
-        if (!cap_covers(new, old->items[i].when, old->items[i].max))
+    for (int i = 0; i < old->count; i++) {
+        const struct rule *when = old->items[i].when;
+        if (!cap_covers(new, when, old->items[i].max))
             weaker(out, "guardrails.%s: the cap of %lld%s%s is gone or higher", name,
-                   (long long)old->items[i].max, old->items[i].when ? " when " : "",
-                   old->items[i].when ? rule_text(old->items[i].when).data : "");
+                   (long long)old->items[i].max, when ? " when " : "",
+                   when ? rule_text(when).data : "");
+        else if (i < new->count &&new->items[i].max == old->items[i].max &&
+                 lost(when, new->items[i].when))
+            weaker(out, "guardrails.%s: the condition of the cap of %lld is gone or shorter", name,
+                   (long long)old->items[i].max);
+    }
 }
 
 static void compare_guardrails(const struct plan *before, const struct plan *after,
@@ -285,12 +308,12 @@ static void compare_guardrails(const struct plan *before, const struct plan *aft
 void plan_weaker_find(const struct plan *before, const struct plan *after, struct plan_weaker *out)
 {
     out->count = out->more = 0;
+    compare_guardrails(before, after, out);
     compare_actions(before, after, out);
-    compare_labels(before, after, out);
     compare_policies(before, after, out);
     compare_variants(before, after, out);
     compare_experiments(before, after, out);
-    compare_guardrails(before, after, out);
+    compare_labels(before, after, out);
 }
 
 /* ---- who moves ---- */

@@ -3,8 +3,9 @@
  * Half a plan's file is often a plan too: with fewer guardrails, without an experiment, with a
  * policy that lost its floor. So before a plan takes another one's place, what it would take away
  * is listed: a guardrail that is gone or looser; an action, segment, attribute, policy, variant or
- * experiment that is gone; a key of one of these that is gone. A condition that changed counts as
- * looser: whether it is cannot be told by looking at it.
+ * experiment that is gone; a key of one of these, a rule or its condition that is gone or has lost
+ * its end. A guardrail's condition that changed counts as looser: whether it is cannot be told by
+ * looking at it. A rule that was rewritten is somebody's work, and not looked into.
  *
  * Pure; any thread; nothing allocates. */
 #ifndef INTERLUDE_PLAN_PLAN_COMPARE_H
@@ -12,9 +13,9 @@
 
 #include "decide/plan.h"
 
-enum { PLAN_WEAKER_MAX = 16, PLAN_WEAKER_TEXT_BYTES = 160 };
+enum { PLAN_WEAKER_MAX = 64, PLAN_WEAKER_TEXT_BYTES = 160 };
 
-/* Each is one line that names the key, and says what became of it; in the order of the plan.
+/* Each is one line that names the key, and says what became of it; guardrails first.
  * `more` counts those beyond PLAN_WEAKER_MAX. */
 struct plan_weaker {
     int count, more;

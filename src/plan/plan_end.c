@@ -1,7 +1,6 @@
 /* Is it all of the file? A file that is still being written, or that was cut, is often a valid plan
  * with less in it. YAML has a mark for the end of a document, and JSON ends with its brace. */
-#include "plan/plan_load.h"
-
+#include "plan/load.h"
 #include "plan/yaml_walk.h"
 
 static bool is_blank(char c)
@@ -26,27 +25,41 @@ static struct span last_line(struct span text)
 
 enum plan_end plan_end_of(struct span text)
 {
+    if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0)
+        text = (struct span){text.data + 3, text.len - 3};
     size_t first = 0, end = text.len;
     while (first < end && is_blank(text.data[first])) first++;
     while (end > first && is_blank(text.data[end - 1])) end--;
     if (end > first && text.data[first] == '{' && text.data[end - 1] == '}') return PLAN_END_MARKED;
-    if (!text.len || text.data[text.len - 1] != '\n') return PLAN_END_CUT;
-    return span_is(last_line(text), "...") ? PLAN_END_MARKED : PLAN_END_OPEN;
+    if (span_is(last_line(text), "...")) return PLAN_END_MARKED;
+    return text.len && text.data[text.len - 1] == '\n' ? PLAN_END_OPEN : PLAN_END_CUT;
+}
+
+struct plan *plan_check_file(struct span text, struct settings **settings,
+                             struct plan_errors *errors, struct plan_errors *warnings)
+{
+    enum plan_end end = text.len ? plan_end_of(text) : PLAN_END_MARKED;
+    bool cut = end == PLAN_END_CUT;
+    struct plan *plan = plan_check(text, cut ? NULL : settings, errors, warnings);
+    if (!plan && errors->errors[0].code == ERR_NO_MEMORY) return NULL;
+    struct yaml_place last = yaml_walk_to_byte(text, text.len);
+    if (cut) {
+        plan_free(plan);
+        plan = NULL;
+        if (warnings) warnings->count = warnings->more = 0;
+        plan_errors_add(errors, last,
+                        "the file ends in the middle of a line, so it may be half a file: end it "
+                        "with the line `...`");
+    }
+    if (plan && warnings && end == PLAN_END_OPEN)
+        plan_errors_add(warnings, last,
+                        "the last line is not `...`: so a reload cannot tell all of this file from "
+                        "half of it, and refuses whatever takes something away");
+    return plan;
 }
 
 struct plan *plan_load_file(struct span text, struct settings **settings,
                             struct plan_errors *errors)
 {
-    /* What else is wrong with half a file need not be told. */
-    if (!text.len || text.len > PLAN_BYTES_MAX || plan_end_of(text) != PLAN_END_CUT)
-        return plan_load(text, settings, errors);
-    struct yaml_place at = yaml_walk_to_byte(text, text.len);
-    errors->count = 1;
-    errors->more = 0;
-    err_set(&errors->errors[0], ERR_PLAN_INVALID,
-            "the file ends in the middle of a line, so it may be half a file: end it with the line "
-            "`...`");
-    errors->errors[0].line = at.line;
-    errors->errors[0].column = at.column;
-    return NULL;
+    return plan_check_file(text, settings, errors, NULL);
 }

@@ -107,6 +107,7 @@ static void load_root(struct load *l)
     plan_finish(l->plan);
     check_series(l, root);
     load_identify(l, root);
+    if (l->warnings && !l->errors->count) plan_warn(l, root);
 }
 
 static void load_text_bounded(struct load *l)
@@ -137,20 +138,25 @@ static void load_guarded(struct load *l)
     } else {
         arena_init(&l->scratch, &no_memory);
         arena_init(&l->rule_scratch, &no_memory);
+        arena_init(&l->rule_spare, &no_memory);
         l->plan->arena.no_memory = l->settings->arena.no_memory = &no_memory;
         load_text_bounded(l);
     }
     arena_done(&l->scratch);
     arena_done(&l->rule_scratch);
+    arena_done(&l->rule_spare);
     /* Nothing is added to either any more. */
     l->plan->arena.no_memory = l->settings->arena.no_memory = NULL;
 }
 
-struct plan *plan_load(struct span yaml, struct settings **settings, struct plan_errors *errors)
+struct plan *plan_check(struct span yaml, struct settings **settings, struct plan_errors *errors,
+                        struct plan_errors *warnings)
 {
     errors->count = errors->more = 0;
-    struct load l = {.text = yaml,
+    if (warnings) warnings->count = warnings->more = 0;
+    struct load l = {.text = yaml.len ? yaml : SPAN(""),
                      .errors = errors,
+                     .warnings = warnings,
                      .plan = calloc(1, sizeof *l.plan),
                      .settings = calloc(1, sizeof *l.settings)};
     if (l.plan && l.settings) {
@@ -163,12 +169,18 @@ struct plan *plan_load(struct span yaml, struct settings **settings, struct plan
     if (errors->count) {
         plan_free(l.plan);
         l.plan = NULL;
+        if (warnings) warnings->count = warnings->more = 0;
     }
     if (l.plan && settings)
         *settings = l.settings;
     else
         settings_free(l.settings);
     return l.plan;
+}
+
+struct plan *plan_load(struct span yaml, struct settings **settings, struct plan_errors *errors)
+{
+    return plan_check(yaml, settings, errors, NULL);
 }
 
 void settings_free(struct settings *settings)

@@ -16,10 +16,10 @@ struct plan_errors {
     struct err errors[PLAN_ERRORS_MAX]; /* code ERR_PLAN_INVALID; line, column, text */
 };
 
-/* On success the new plan, and where `settings` is not NULL the settings that stand in the same
- * file, both owned by the caller (plan_free, settings_free). On failure NULL, *settings is
- * untouched, and errors->count > 0: every error, code ERR_PLAN_INVALID; or a single one,
- * ERR_NO_MEMORY. */
+/* `yaml.data` may be NULL where its length is 0. On success the new plan, and where `settings` is
+ * not NULL the settings that stand in the same file, both owned by the caller (plan_free,
+ * settings_free). On failure NULL, *settings is untouched, and errors->count > 0: every error, code
+ * ERR_PLAN_INVALID; or a single one, ERR_NO_MEMORY. */
 struct plan *plan_load(struct span yaml, struct settings **settings,
                        struct plan_errors *errors) MUST_CHECK;
 
@@ -31,9 +31,19 @@ enum plan_end {
 };
 enum plan_end plan_end_of(struct span text);
 
-/* plan_load of a file's text: half a file is an error, and the only one that is told of it. */
+/* plan_load of a file's text: that it is half a file is an error too, the last one told. */
 struct plan *plan_load_file(struct span text, struct settings **settings,
                             struct plan_errors *errors) MUST_CHECK;
+
+/* The same two for whoever wants to know what the plan may not mean, though it can be served: on
+ * success *warnings holds every warning, in the order of the file, each with its place (code
+ * ERR_PLAN_INVALID, as if it were an error); on failure none. docs/plans.md lists what is warned
+ * about. NULL: they are not wanted, and cost nothing. plan_check_file also warns of a file without
+ * its end mark. */
+struct plan *plan_check(struct span yaml, struct settings **settings, struct plan_errors *errors,
+                        struct plan_errors *warnings) MUST_CHECK;
+struct plan *plan_check_file(struct span text, struct settings **settings,
+                             struct plan_errors *errors, struct plan_errors *warnings) MUST_CHECK;
 
 /* The demonstration plan's text, built in; NUL-terminated. */
 struct span plan_demo_text(void);

@@ -378,7 +378,7 @@ enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors,
 
 static enum err_code start_failed(int error, struct err *e)
 {
-    return err_set_sys(e, ERR_SYSTEM, error, "cannot start the acceptor");
+    return err_set_thread(e, error, "acceptor");
 }
 
 enum err_code acceptor_start(struct acceptor *a, struct err *e)

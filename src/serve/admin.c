@@ -159,8 +159,10 @@ static void put_weaker(struct buf *b, const struct plan_weaker *weaker)
         if (i) buf_char(b, ',');
         json_write_printed(b, span_of(weaker->texts[i]));
     }
-    if (weaker->more) buf_format(b, ",\"and %d more\"", weaker->more);
     buf_char(b, ']');
+    if (!weaker->more) return;
+    json_write_key(b, SPAN("weaker_more"));
+    buf_u64(b, (uint64_t)weaker->more);
 }
 
 /* What is common to both answers: who asked, and for what. */

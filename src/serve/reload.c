@@ -397,7 +397,7 @@ enum err_code reload_start(struct reload *r, struct signal_writer *writer, struc
     }
     if (asked_fd >= 0) close(asked_fd);
     if (stop_fd >= 0) close(stop_fd);
-    return err_set_sys(e, ERR_SYSTEM, error, "cannot start the thread reload");
+    return err_set_thread(e, error, "reload");
 }
 
 void reload_ask(struct reload *r)

@@ -148,7 +148,7 @@ static enum err_code loop_thread_open(struct loop_thread *t, const struct loop_c
 static enum err_code loop_thread_start(struct loop_thread *t, const char *name, struct err *e)
 {
     int error = pthread_create(&t->thread, NULL, loop_thread_run, t->loop);
-    if (error) return err_set_sys(e, ERR_SYSTEM, error, "cannot start the thread %s", name);
+    if (error) return err_set_thread(e, error, name);
     t->started = true;
     pthread_setname_np(t->thread, name);
     return ERR_OK;

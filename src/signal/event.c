@@ -28,15 +28,18 @@ void signal_server_stopped(struct signal_writer *writer, struct span reason)
 }
 
 /* The lines of what a reload takes away, as a list. */
+enum { WEAKER_LINES_MAX = 8 }; /* more would leave no room in a record for what follows */
+
 struct weaker_lines {
-    struct span texts[PLAN_WEAKER_MAX];
+    struct span texts[WEAKER_LINES_MAX];
 };
 
 static struct names weaker_names(const struct plan_weaker *weaker, struct weaker_lines *lines)
 {
-    for (int i = 0; i < weaker->count; i++) lines->texts[i] = span_of(weaker->texts[i]);
-    return (struct names){lines->texts, sizeof lines->texts[0], ((uint64_t)1 << weaker->count) - 1,
-                          weaker->more > 0};
+    int count = weaker->count < WEAKER_LINES_MAX ? weaker->count : WEAKER_LINES_MAX;
+    for (int i = 0; i < count; i++) lines->texts[i] = span_of(weaker->texts[i]);
+    return (struct names){lines->texts, sizeof lines->texts[0], ((uint64_t)1 << count) - 1,
+                          weaker->count > count};
 }
 
 void signal_plan_reloaded(struct signal_writer *writer, const struct plan *plan,

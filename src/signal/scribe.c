@@ -480,7 +480,7 @@ enum err_code scribe_start(struct scribe *s, struct err *e)
         return ERR_OK;
     }
     close(s->wake_fd);
-    return err_set_sys(e, ERR_SYSTEM, error, "cannot start the log's thread");
+    return err_set_thread(e, error, "of the log");
 }
 
 bool scribe_stop(struct scribe *s, uint64_t deadline_ns)

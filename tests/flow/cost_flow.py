@@ -87,7 +87,8 @@ class SystemCalls(unittest.TestCase):
                         if len(words) == 2 and words[0].isdigit() and words[1] != "total":
                             calls[words[1]] = int(words[0])
         self.assertEqual(calls.pop("recvfrom"), count)
-        self.assertEqual(calls.pop("sendto"), count)
+        # The last one may not have returned yet, for the tracer, when its answer is here.
+        self.assertIn(calls.pop("sendto"), (count - 1, count))
         self.assertLessEqual(calls.pop("epoll_wait", 0) + calls.pop("epoll_pwait", 0), count + 40)
         calls.pop("poll", None)
         calls.pop("ppoll", None)

@@ -10,7 +10,7 @@ import unittest
 from lib import lab
 from lib.faults import UNLIMITED, Told, fire, plan_text, serve
 from lib.server import Server, free_port, wait_for
-from lib.wire import get, post
+from lib.wire import Connection, decide, get, post
 
 
 def lab_signals(*args):
@@ -221,8 +221,11 @@ class Check(unittest.TestCase):
             ("too few", [("a", "normal", "rare", 999, 999), ("b", "normal", "rare", 0, 30)], 1,
              ["a looks constant so far (999 of 999), not judged", "2 too few opportunities",
               "Nothing could be judged: that takes at least 1,000 decisions"]),
-            ("one of few", [("a", "normal", "rare", 20, 20), ("b", "normal", "rare", 0, 2000)], 0,
+            ("one of few", [("a", "normal", "rare", 20, 20), ("b", "normal", "rare", 0, 2000)], 1,
              ["a looks constant so far (20 of 20), not judged", "0 constant, 1 fine, 1 not judged"]),
+            ("fewer tell nothing", [("a", "normal", "rare", 19, 19),
+                                    ("b", "normal", "rare", 0, 2000)], 0,
+             ["0 constant, 1 fine, 1 not judged"]),
         ]
         for name, signals, code, says in rows:
             with self.subTest(name):
@@ -232,6 +235,62 @@ class Check(unittest.TestCase):
                     self.assertIn(text, run.stdout)
                 self.assertNotIn("b is constant", run.stdout)
                 self.assertNotIn("b looks constant", run.stdout)
+
+    def test_leniently(self):
+        fine = ("b", "normal", "rare", 0, 2000)
+        for name, signals, code in (
+                ("looks so", [("a", "normal", "rare", 171, 171), fine], 0),
+                ("is so", [("a", "constant", "rare", 2000, 2000), fine], 1),
+                ("is so by its counts", [("a", "normal", "rare", 2000, 2000), fine], 1),
+                ("nothing was judged", [("a", "normal", "rare", 171, 171)], 1)):
+            with self.subTest(name):
+                url = self.answering(self.listed(*signals))
+                run = lab_signals("--check", url, "--lenient")
+                self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+                self.assertRegex(run.stdout, "a (looks|is) constant")  # told all the same
+                self.assertEqual(lab_signals("--check", url).returncode, 1)
+
+    def test_what_is_required(self):
+        listed = self.listed(("absent", "normal", "rare", 0, 12), ("stale", "quiet", "rare", 0, 2000),
+                             ("partial", "normal", "rare", 30, 30),
+                             ("started", "normal", "always", 1, 1))
+        url = self.answering(listed)
+        for require, code, says in (
+                (["stale"], 0, "2 not judged"),
+                (["absent"], 1, "absent is required, and could not be judged: it had 12 "
+                                "opportunities, and a verdict takes 1,000"),
+                (["stale", "absent"], 1, "absent is required"),
+                (["partial"], 1, "partial is required"),
+                (["absnt"], 2, "--require: there is no signal `absnt`; nearest: `absent`"),
+                (["started"], 2, "`started` is declared always: it is not judged")):
+            with self.subTest(require):
+                run = lab_signals("--check", url, "--lenient",
+                                  *[word for name in require for word in ("--require", name)])
+                self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+                self.assertIn(says, run.stdout + run.stderr)
+        run = lab_signals("--check", url, "--over", "1h", "--require=absnt")  # told at once
+        self.assertEqual(run.returncode, 2, run.stdout)
+
+    def test_a_few_of_a_learned_policy(self):
+        """The story's own fault, on a server that most callers ask for rules: fired on all of 171."""
+        server = serve(self)
+        url = lab.url(server.operations)
+        with Connection(server.decisions) as c:
+            for body in [{"variant": "control"}] * 1200 + [{"variant": "bayes"}] * 171:
+                c.send(decide(**body))
+                self.assertEqual(c.answer().status, 200)
+
+        def judged():
+            run = lab_signals("--check", url)
+            return run if "(171 of 171)" in run.stdout else None
+        run = wait_for(judged, what="171 that fired")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("posteriors_absent looks constant so far (171 of 171), not judged", run.stdout)
+        self.assertNotIn("Nothing could be judged", run.stdout)
+        run = lab_signals("--check", url, "--lenient")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        run = lab_signals("--check", url, "--lenient", "--require", "posteriors_absent")
+        self.assertEqual(run.returncode, 1, run.stdout)
 
     def test_verdicts_over_a_time(self):
         before = ("a", "normal", "rare", 50, 100)
@@ -268,7 +327,10 @@ class Check(unittest.TestCase):
                 self.assertEqual((run.returncode, run.stdout), (2, ""))
                 self.assertTrue(run.stderr.startswith("interlude-lab signals: " + url), run.stderr)
         for args in ([], ["--check"], ["--check", "http://127.0.0.1:1", "--drill", "x"],
-                     ["--check", "http://127.0.0.1:1", "--over", "soon"]):
+                     ["--check", "http://127.0.0.1:1", "--over", "soon"],
+                     ["--check", "http://127.0.0.1:1", "--require"],
+                     ["--drill", "http://127.0.0.1:1", "--lenient"],
+                     ["--drill", "http://127.0.0.1:1", "--require", "a"]):
             self.assertEqual(lab_signals(*args).returncode, 2)
 
     def test_the_error_says_what_to_do(self):

@@ -2,6 +2,7 @@
 agree with what was read to the record, and nothing that a sink does hurts."""
 
 import collections
+import contextlib
 import fcntl
 import json
 import os
@@ -313,6 +314,48 @@ class Sinks(unittest.TestCase):
         lines = [json.loads(line) for line in text.decode().split("\n") if line]
         self.assertEqual(sum(x["event"] == "posteriors_absent" for x in lines), 200)
         self.assertFalse(os.get_blocking(writer))
+
+    def test_nobody_reads_at_a_low_rate(self):
+        """Nothing is dropped for an hour, so no alert on losses: what stays queued must be seen."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        # A description of our own: to be told when it is full must not be the server's affair.
+        filler = os.open("/proc/self/fd/%d" % writer, os.O_WRONLY | os.O_NONBLOCK)
+        for size in 4096, 1:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(filler, b"\n" * size)
+        os.close(filler)
+        server = serve(self, stdout=writer)
+        os.close(writer)
+        self.assertEqual(Told(server).outcome("posteriors_absent", "written"), 0)
+        for count in range(1, 11):
+            fire(server, 1)
+            told = wait_for(lambda: (lambda t: t if t.fired("posteriors_absent") == count else None)(
+                Told(server)), what="a firing")
+            for _ in range(5):  # at each of many scrapes
+                self.assertEqual(told.queued("posteriors_absent"), count)
+                time.sleep(0.02)
+                told = Told(server)
+        self.assertEqual(sum(told.outcome(site, "written") for site in told.sites()), 0)
+        self.assertEqual(sum(told.samples["interlude_log_lost_total"].values()), 0)
+        os.set_blocking(reader, False)
+
+        def drained():
+            with contextlib.suppress(BlockingIOError):
+                os.read(reader, 1 << 16)
+            return Told(server).queued() == 0
+        wait_for(drained, what="an empty queue")
+        self.assertEqual(Told(server).outcome("posteriors_absent", "written"), 10)
+
+    def test_alerts_see_the_first_one(self):
+        """increase() takes a sample before: what it is asked of is there, as 0, from the start."""
+        told = Told(serve(self))
+        for code in "500", "501", "503":
+            self.assertEqual(told.samples["interlude_http_requests_total"][code,], 0)
+        self.assertEqual(told.samples["interlude_metric_overflow_total"][()], 0)
+        self.assertEqual(told.queued("posteriors_absent"), 0)
+        self.assertEqual(told.outcome("posteriors_absent", "written"), 0)
 
     def test_closed_descriptors(self):
         """No socket becomes one of 0, 1 and 2, into which somebody may write."""

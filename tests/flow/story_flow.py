@@ -105,6 +105,25 @@ class Switches(unittest.TestCase):
                 wait_for(lambda: told("opportunities") == REQUESTS)
                 self.assertEqual(told("fired"), fired)
 
+    def test_the_check_finds_the_mistake(self):
+        """A thousand requests that miss nothing: the check passes the product, and fails the guard.
+        171 are too few for a verdict, and look constant."""
+        for guard, count, code, says in (
+                ("typed", 1100, 0, "0 constant"),
+                ("unconditional", 1100, 1, "posteriors_absent looks constant so far (1100 of 1100)"),
+                ("unconditional", 171, 1, "posteriors_absent looks constant so far (171 of 171)")):
+            with self.subTest(guard=guard, count=count), \
+                    lab_serve("--guard", guard, "--log", "staged") as server:
+                self.ask_all(server, count, variant="control")
+
+                def checked():
+                    if metric(server.operations, "interlude_decisions_total") != count:
+                        return None
+                    run = lab.run("signals", "--check", lab.url(server.operations))
+                    return run if says in run.stdout else None
+                run = wait_for(checked, what=says)
+                self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+
     def test_the_plan_is_read_in_each_request(self):
         size = len(plan())
         for read in READS:

@@ -171,6 +171,40 @@ static void a_verdict_between_two_looks(void **state)
     }
 }
 
+/* The story's own fault was printed as "looks constant so far (171 of 171)", and passed. */
+static void what_looks_constant_does_not_pass(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *expected;
+        uint64_t fired, opportunities;
+        bool passes, leniently, where_required, both;
+    } rows[] = {
+        {"constant", "rare", 5000, 5000, false, false, false, false},
+        {"normal", "rare", 5000, 5000, false, false, false, false}, /* too young */
+        {"normal", "rare", 171, 171, false, true, false, false},
+        {"normal", "never", 20, 20, false, true, false, false},
+        {"normal", "rare", 19, 19, true, true, false, false},
+        {"normal", "rare", 0, 999, true, true, false, false},
+        {"quiet", "never", 0, 0, true, true, false, false},
+        {"normal", "rare", 5, 1000, true, true, true, true},
+        {"normal", "per_request", 171, 171, true, true, true, true},
+        {"constant", "always", 5000, 5000, true, true, true, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct signals_site site = {.state = span_of(rows[i].state),
+                                          .expected = span_of(rows[i].expected),
+                                          .recent_fired = rows[i].fired,
+                                          .recent_opportunities = rows[i].opportunities};
+        struct signals_judgement j = signals_site_judge(&site);
+        if (signals_judgement_passes(&j, false, false) != rows[i].passes ||
+            signals_judgement_passes(&j, true, false) != rows[i].leniently ||
+            signals_judgement_passes(&j, false, true) != rows[i].where_required ||
+            signals_judgement_passes(&j, true, true) != rows[i].both)
+            fail_msg("row %zu", i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +213,7 @@ int main(void)
         cmocka_unit_test(too_many_are_refused),
         cmocka_unit_test(a_verdict_takes_evidence),
         cmocka_unit_test(a_verdict_between_two_looks),
+        cmocka_unit_test(what_looks_constant_does_not_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

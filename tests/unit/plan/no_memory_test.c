@@ -5,7 +5,7 @@
 #include "interlude.h"
 #include "no_memory.h"
 
-static struct plan_errors errors;
+static struct plan_errors errors, warnings;
 
 static void tells_no_memory(void)
 {
@@ -21,7 +21,7 @@ static long load_in_vain(struct span text, bool onwards)
     for (long at = 1;; at++) {
         struct settings *settings = NULL;
         no_memory_arm(at, onwards);
-        struct plan *plan = plan_load(text, &settings, &errors);
+        struct plan *plan = plan_check(text, &settings, &errors, &warnings);
         bool failed = no_memory_disarm();
         if (!failed) {
             assert_non_null(plan);
@@ -41,6 +41,9 @@ static void each_allocation_of_a_load(void **state)
     for (int onwards = 0; onwards < 2; onwards++) {
         assert_true(load_in_vain(plan_demo_text(), onwards) > 200);
         struct span text = file_read("tests/cases/plans/good-everything.yaml");
+        assert_true(load_in_vain(text, onwards) > 200);
+        free((void *)text.data);
+        text = file_read("tests/cases/plans/warn-conditions.yaml");
         assert_true(load_in_vain(text, onwards) > 200);
         free((void *)text.data);
     }
@@ -92,12 +95,25 @@ static void the_library_says_so(void **state)
     }
 }
 
+static void a_text_of_nothing_is_an_empty_plan(void **state)
+{
+    (void)state;
+    struct interlude_error told;
+    size_t count;
+    assert_null(interlude_plan_load(NULL, 0, &told, 1, &count));
+    assert_int_equal(count, 1);
+    assert_string_equal(told.text, "the plan is empty");
+    assert_null(interlude_plan_load("", 0, &told, 1, &count));
+    assert_string_equal(told.text, "the plan is empty");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_of_a_load),
         cmocka_unit_test(each_allocation_of_refusals),
         cmocka_unit_test(the_library_says_so),
+        cmocka_unit_test(a_text_of_nothing_is_an_empty_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

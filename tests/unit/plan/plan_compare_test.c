@@ -48,9 +48,12 @@ static void each_change_is_named(void **state)
         {"  ads_per_hour: 6\n", "  ads_per_hour: 7\n",
          "guardrails.ads_per_hour: the cap of 6 is gone or higher", ""},
         {"  ads_per_hour: 6\n", "  ads_per_hour: [{when: car, max: 6}]\n",
-         "guardrails.ads_per_hour: the cap of 6 is gone or higher", ""},
+         "guardrails.ads_per_hour: the cap of 6 is gone or higher",
+         "guardrails.ads_per_hour: the condition of the cap of 6 is gone or shorter"},
         {"  ads_per_hour: 6\n", "  ads_per_hour: [{when: car, max: 2}, {max: 6}]\n", "",
          "guardrails.ads_per_hour: the cap of 2 when car is gone or higher"},
+        {"  ads_per_hour: 6\n", "  ads_per_hour: [{max: 6}, {max: 1, when: car}]\n", "",
+         "guardrails.ads_per_hour: the cap of 1 when car is gone or higher"},
         {"  ad_seconds_per_hour: 240\n", "", "guardrails.ad_seconds_per_hour is gone", ""},
         {"guardrails:\n", "guardrails:\n  ads_per_day: 9\n", "", "guardrails.ads_per_day is gone"},
         {"guardrails:\n", "guardrails:\n  cooldown: true\n", "", "guardrails.cooldown is gone"},
@@ -74,7 +77,17 @@ static void each_change_is_named(void **state)
          "timezone_offset is gone"},
         /* policies */
         {"      - {action: none}\n", "", "policies.promoted.rules: 1 of 3 rules are gone", ""},
-        {", cooldown: 5m}", "}", "", ""}, /* a rule before the last was written so */
+        {", cooldown: 5m}", "}", "policies.promoted.rules: the cooldown of rule 2 is gone", ""},
+        {"cooldown: 5m}", "cooldown: 4m}", "", ""}, /* somebody's work */
+        {">= 6 && elapsed_s >= 1200\"", ">= 6\"",
+         "policies.promoted.rules: the condition of rule 1 is gone or shorter", ""},
+        {"tracks_played >= 3\"", "tracks_played >= 4\"", "", ""},
+        {"- {name: pod_3, ads: 3, max_duration: 90s, cooldown: 20m}\n",
+         "- {name: pod_3, ads: 3, max_duration: 90s, cooldown: 20m}\n"
+         "  - {name: pod_4, ads: 4, max_duration: 90s, cooldown: 20m}\n",
+         "", "actions.pod_4 is gone"},
+        {"salt: adload-1", "salt: adload", "experiments.adload.salt is shorter", ""},
+        {"salt: interlude-demo", "salt: interlude", "salt is shorter", ""},
         {"floor: 0.01, ", "", "policies.bayesian.floor is gone", ""},
         {"floor: 0.01", "floor: 0.02", "", ""},
         {"kind: greedy,", "kind: greedy, max_posterior_age: 1h, on_stale: fallback,", "",
@@ -83,8 +96,10 @@ static void each_change_is_named(void **state)
          "policies.greedy.prior is gone"},
         {"kind: greedy,", "kind: greedy, value: {none: {weight: -1}},", "",
          "policies.greedy.value is gone"},
-        {"kind: greedy,", "kind: greedy, actions: [none, pod_1],", "",
-         "policies.greedy.actions is gone: it uses all of them"},
+        {"kind: greedy,", "kind: greedy, actions: [none, pod_1],",
+         "policies.greedy.actions: pod_2 is gone",
+         "policies.greedy.actions: it uses every action now"},
+        {"kind: greedy,", "kind: greedy, actions: [none, pod_1, pod_2, pod_3],", "", ""},
         {"  random: {kind: uniform}\n", "  random: {kind: uniform}\n  more: {kind: uniform}\n", "",
          "policies.more is gone"},
         /* variants and experiments */
@@ -114,14 +129,18 @@ static void more_than_fit_are_counted(void **state)
     size_t bare = b.len;
     buf_lit(&b, "segments: [s0");
     for (int i = 1; i < 32; i++) buf_format(&b, ", s%d", i);
-    buf_lit(&b, "]\n");
+    buf_lit(&b, "]\nattributes: {a0: int");
+    for (int i = 1; i < 40; i++) buf_format(&b, ", a%d: int", i);
+    buf_lit(&b, "}\nguardrails: {cooldown: true}\n");
     struct plan *before = load_good(buf_text(&b), "before"),
                 *after = load_good((struct span){text, bare}, "after");
     struct plan_weaker weaker;
     plan_weaker_find(before, after, &weaker);
     assert_int_equal(weaker.count, PLAN_WEAKER_MAX);
-    assert_int_equal(weaker.more, 32 - PLAN_WEAKER_MAX);
-    assert_string_equal(weaker.texts[PLAN_WEAKER_MAX - 1], "segments.s15 is gone");
+    assert_int_equal(weaker.more, 1 + 32 + 40 - PLAN_WEAKER_MAX);
+    /* What a listener would feel comes first. */
+    assert_string_equal(weaker.texts[0], "guardrails.cooldown is gone");
+    assert_string_equal(weaker.texts[1], "segments.s0 is gone");
     plan_free(before);
     plan_free(after);
 }
@@ -131,13 +150,12 @@ static void more_than_fit_are_counted(void **state)
 static int half_files;
 
 /* Every prefix, read over the whole: refused, or nothing of what decides is missing in it. */
-static void no_prefix_takes_anything_away(const char *path)
+static void no_prefix_of(const char *whole, size_t whole_len, const char *path)
 {
-    struct span whole = file_read(path);
-    struct plan *served = load_good(whole, path);
-    for (size_t len = 0; len < whole.len; len++) {
+    struct plan *served = load_good((struct span){whole, whole_len}, path);
+    for (size_t len = 0; len < whole_len; len++) {
         static struct plan_errors errors;
-        struct span text = {whole.data, len};
+        struct span text = {whole, len};
         struct plan *plan = plan_load_file(text, NULL, &errors);
         if (!plan) continue;
         struct plan_weaker weaker;
@@ -149,7 +167,117 @@ static void no_prefix_takes_anything_away(const char *path)
         plan_free(plan);
     }
     plan_free(served);
+}
+
+static void no_prefix_takes_anything_away(const char *path)
+{
+    struct span whole = file_read(path);
+    no_prefix_of(whole.data, whole.len, path);
     free((void *)whole.data);
+}
+
+/* Block style, with what can be cut at the very end: the last key is another one each time. */
+static void no_prefix_of_a_block_takes_anything_away(void)
+{
+    static const char head[] = "salt: s\n"
+                               "actions:\n"
+                               "  - {name: none, ads: 0, cooldown: 1m}\n"
+                               "  - {name: pod_1, ads: 1, max_duration: 30s, cooldown: 6m}\n"
+                               "  - {name: pod_2, ads: 2, max_duration: 60s, cooldown: 12m}\n"
+                               "variants: {v: {policy: rules}, w: {policy: learned}}\n"
+                               "default_variant: v\n";
+    static const char *const tails[] = {
+        /* a rule's condition, over several lines and last */
+        "policies:\n"
+        "  learned: {kind: thompson, fallback: rules}\n"
+        "  rules:\n"
+        "    kind: fixed\n"
+        "    rules:\n"
+        "      - action: pod_1\n"
+        "        when: tracks_played >= 3\n"
+        "      - action: pod_2\n"
+        "        cooldown: 30m\n"
+        "        when: >-\n"
+        "          tracks_played >= 6\n"
+        "          && elapsed_s >= 1200\n"
+        "          && !background\n",
+        /* a cap's condition, after its max */
+        "policies: {rules: {kind: fixed, rules: [{action: pod_2}]}, learned: {kind: thompson, "
+        "fallback: rules}}\n"
+        "guardrails:\n"
+        "  ads_per_hour:\n"
+        "    - max: 8\n"
+        "    - max: 1\n"
+        "      when: tenure_days < 7\n"
+        "        || tier == 'new'\n",
+        /* a learned policy's keys */
+        "policies:\n"
+        "  rules: {kind: fixed, rules: [{action: pod_2}]}\n"
+        "  learned:\n"
+        "    kind: thompson\n"
+        "    fallback: rules\n"
+        "    actions:\n"
+        "      - none\n"
+        "      - pod_1\n"
+        "    max_posterior_age: 1h\n"
+        "    on_stale: fallback\n"
+        "    prior:\n"
+        "      alpha: 1\n"
+        "      beta: 1\n"
+        "    on_partial: prior\n"
+        "    floor: 0.02\n"
+        "    value:\n"
+        "      none: {weight: 0.5}\n"
+        "      pod_1:\n"
+        "        offset: 1\n"
+        "        weight: 2\n",
+        /* the actions that a policy uses, last */
+        "policies:\n"
+        "  rules: {kind: fixed, rules: [{action: none}]}\n"
+        "  learned:\n"
+        "    kind: thompson\n"
+        "    fallback: rules\n"
+        "    actions:\n"
+        "      - pod_1\n"
+        "      - none\n"
+        "      - pod_2\n",
+        /* an experiment's keys, and a salt over two lines */
+        "policies: {rules: {kind: fixed, rules: [{action: pod_2}]}, learned: {kind: thompson, "
+        "fallback: rules}}\n"
+        "timezone_offset: \"+02:00\"\n"
+        "attributes:\n"
+        "  genre: string\n"
+        "  mood: string\n"
+        "segments:\n"
+        "  - new\n"
+        "  - core\n"
+        "experiments:\n"
+        "  - name: e\n"
+        "    split:\n"
+        "      v: 50%\n"
+        "      w: 50%\n"
+        "    slice: 20%\n"
+        "    salt: >-\n"
+        "      first\n"
+        "      second\n",
+        /* guardrails, the permissive ones last */
+        "policies: {rules: {kind: fixed, rules: [{action: pod_2}]}, learned: {kind: thompson, "
+        "fallback: rules}}\n"
+        "guardrails:\n"
+        "  cooldown: true\n"
+        "  content_boundary: true\n"
+        "  ad_free: |\n"
+        "    has(tier) && (tier == 'premium'\n"
+        "    || tier == 'family')\n"
+        "  on_unknown:\n"
+        "    cooldown: permissive\n"
+        "    content_boundary: permissive\n",
+    };
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        static char text[8192];
+        int len = snprintf(text, sizeof text, "%s%s", head, tails[i]);
+        no_prefix_of(text, (size_t)len, "a plan in block style");
+    }
 }
 
 static void half_a_file_is_served_by_nobody(void **state)
@@ -159,6 +287,7 @@ static void half_a_file_is_served_by_nobody(void **state)
     no_prefix_takes_anything_away("tests/golden/plan.yaml");
     assert_true(half_files >= 8); /* such as do load: or nothing was tried */
     cases_each("good-", no_prefix_takes_anything_away);
+    no_prefix_of_a_block_takes_anything_away();
 }
 
 /* ---- the end of a file ---- */
@@ -175,7 +304,7 @@ static void the_end_of_a_file(void **state)
         {"a: b", PLAN_END_CUT},
         {"a: b\n", PLAN_END_OPEN},
         {"a: b\r\n", PLAN_END_OPEN},
-        {"a: b\n...", PLAN_END_CUT},
+        {"a: b\n...", PLAN_END_MARKED},
         {"a: b\n...\n", PLAN_END_MARKED},
         {"a: b\r\n...\r\n", PLAN_END_MARKED},
         {"a: b\n...  \n\n", PLAN_END_MARKED},
@@ -187,6 +316,10 @@ static void the_end_of_a_file(void **state)
         {" {\"a\": 1}\n\n", PLAN_END_MARKED},
         {"{\"a\": 1", PLAN_END_CUT},
         {"{\"a\":\n", PLAN_END_OPEN},
+        {"\xef\xbb\xbf{\"a\": 1}", PLAN_END_MARKED},
+        {"\xef\xbb\xbf"
+         "a: b\n...\n",
+         PLAN_END_MARKED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (plan_end_of(span_of(rows[i].text)) != rows[i].end) fail_msg("`%s`", rows[i].text);

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/plan_load.h"
 
@@ -45,6 +46,34 @@ static inline int cases_each(const char *prefix, void (*each)(const char *path))
     }
     closedir(directory);
     return count;
+}
+
+/* A case file says in its first lines, `# expect: LINE:COLUMN: TEXT`, what is told of it. */
+static inline void expected_check(const char *path, struct span text,
+                                  const struct plan_errors *told)
+{
+    static const char mark[] = "# expect: ";
+    const char *at = text.data, *end = text.data + text.len;
+    int i = 0;
+    for (;; i++) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        if (!line_end || (size_t)(end - at) <= strlen(mark) || memcmp(at, mark, strlen(mark)) != 0)
+            break;
+        char found[400] = "";
+        if (i < told->count) {
+            const struct err *e = &told->errors[i];
+            assert_int_equal(e->code, ERR_PLAN_INVALID);
+            snprintf(found, sizeof found, "%u:%u: %s", e->line, e->column, e->text);
+        }
+        at += strlen(mark);
+        if (!span_is((struct span){at, (size_t)(line_end - at)}, found))
+            fail_msg("%s: expected\n  %.*s, found\n  %s", path, (int)(line_end - at), at, found);
+        at = line_end + 1;
+    }
+    assert_int_equal(told->more, 0);
+    if (i != told->count)
+        fail_msg("%s: %d are expected, %d told; the next: %u:%u: %s", path, i, told->count,
+                 told->errors[i].line, told->errors[i].column, told->errors[i].text);
 }
 
 /* A plan that must load, and its settings where they are wanted. */

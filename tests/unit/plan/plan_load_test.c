@@ -174,37 +174,12 @@ static void test_everything(void **state)
     plan_free(plan);
 }
 
-/* A case file says in its first lines which errors it has, each with its place in that file. */
+/* Each error with its place. */
 static void check_bad_file(const char *path)
 {
     struct span text = file_read(path);
     const struct plan_errors *errors = load_bad(text, path);
-    assert_int_equal(errors->more, 0);
-    const char *at = text.data, *end = text.data + text.len;
-    for (int i = 0;; i++) {
-        static const char mark[] = "# expect: ";
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        bool expects =
-            line_end && (size_t)(end - at) > strlen(mark) && memcmp(at, mark, strlen(mark)) == 0;
-        if (!expects) {
-            assert_true(i > 0);
-            if (i != errors->count)
-                fail_msg("%s: expects %d errors, has %d; the next: %u:%u: %s", path, i,
-                         errors->count, errors->errors[i].line, errors->errors[i].column,
-                         errors->errors[i].text);
-            break;
-        }
-        char told[400] = "";
-        if (i < errors->count) {
-            const struct err *e = &errors->errors[i];
-            assert_int_equal(e->code, ERR_PLAN_INVALID);
-            snprintf(told, sizeof told, "%u:%u: %s", e->line, e->column, e->text);
-        }
-        at += strlen(mark);
-        if (!span_is((struct span){at, (size_t)(line_end - at)}, told))
-            fail_msg("%s: expected\n  %.*s, found\n  %s", path, (int)(line_end - at), at, told);
-        at = line_end + 1;
-    }
+    expected_check(path, text, errors);
     free((void *)text.data);
 }
 
