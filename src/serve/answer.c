@@ -37,6 +37,7 @@ void answer_with(struct exchange *x, int status, const char *content_type, struc
 
 void answer_ready(struct exchange *x, bool ready)
 {
+    x->counted = false; /* a probe is no caller, and its 503 while draining no fault */
     if (ready)
         answer_with(x, 200, ANSWER_TEXT, SPAN("ready\n"));
     else

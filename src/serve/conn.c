@@ -198,10 +198,11 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
         .out = &l->out,
         .probe = probe,
         .variant = -1,
+        .counted = true,
     };
     l->service->answer(l->service, &x);
     INVARIANT(!l->out.full);
-    if (l->service->http) signal_http(l->service->http, x.status);
+    if (l->service->http && x.counted) signal_http(l->service->http, x.status);
     probe_mark(probe, STAGE_SIGNALS);
     if (x.variant >= 0)
         l->answered[l->answered_count++] =

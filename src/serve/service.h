@@ -27,7 +27,8 @@ struct exchange {
 
     /* What the service tells back. */
     int status;
-    int variant; /* whose duration is to be counted; -1: none */
+    int variant;  /* whose duration is to be counted; -1: none */
+    bool counted; /* among the answers of service->http */
 };
 
 struct service {
