@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "decide/probe.h"
 #include "serve/route.h"
+#include "serve/text.h"
 #include "signal/signals.h"
 #include "wire/http_write.h"
 
@@ -27,13 +28,21 @@ struct exchange {
 
     /* What the service tells back. */
     int status;
-    int variant; /* whose duration is to be counted; -1: none */
+    int variant;           /* whose duration is to be counted; -1: none */
+    struct text_hold text; /* the body, where `out` has only the head; the caller's to release */
 };
 
 struct service {
     const struct route_table *routes;
-    struct signal_writer *http; /* counts answers; NULL: they are not counted */
-    size_t answer_bytes_max;    /* room that is there whenever `answer` is called */
+    struct signal_writer *http;   /* counts answers; NULL: they are not counted */
+    struct signal_writer *writer; /* told what the loop itself finds out; NULL: nobody is */
+    size_t answer_bytes_max;      /* room that is there whenever `answer` is called */
+    /* Answers are sent one by one, also where requests come together: each may have a text. */
+    bool answers_alone;
+    /* Of a loop's turn; what is over it waits for the next one, but for these routes, a bit each by
+     * number: they are answered when they are read. 0: only time limits a turn, and nobody is read
+     * before it is his turn. */
+    uint32_t turn_answers_max, urgent_routes;
 
     /* Around a turn in which something happened. */
     void (*turn_begin)(struct service *service);
