@@ -34,7 +34,7 @@ enum {
     CONN_QUIET_MS = 2000,
     CONN_LINGER_BYTES_MAX = 8 * 1024 * 1024,
     /* Who has been silent for less may be about to ask, and is not closed to make room. */
-    CONN_SILENT_MS = 100,
+    CONN_SILENT_MS = 20,
     CONN_ANSWERS_MAX = 32, /* in one turn; then the others come first */
 };
 

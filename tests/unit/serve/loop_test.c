@@ -367,12 +367,12 @@ static void the_longest_silent_give_way(void **state)
     (void)state;
     uint32_t first = hand_connect();
     hand_turn();
-    later(10);
+    later(1);
     uint32_t used = hand_connect();
     hand_ask(used, 0, 1);
     hand_turn();
     hand_turn();
-    later(10);
+    later(1);
     uint32_t begun = hand_connect(), third = hand_connect();
     hand_send(begun, "POST", 4);
     hand_turn();
