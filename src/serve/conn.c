@@ -169,16 +169,23 @@ static void conn_flush(struct loop *l, struct conn *c)
     if (l->out.len == 0) return;
     bool sampled = l->sample == SAMPLE_ANSWERED;
     uint64_t begun_ns = sampled ? clock_mono_ns() : 0;
-    struct span text = text_rest(&l->text, 0);
-    ssize_t n = send_both(c->fd, buf_text(&l->out), text);
+    size_t all = l->out.len;
+    ssize_t n;
+    if (l->text.text) {
+        struct span text = text_rest(&l->text, 0);
+        all += text.len;
+        n = send_both(c->fd, buf_text(&l->out), text);
+    } else {
+        n = send(c->fd, l->out.data, l->out.len, MSG_NOSIGNAL);
+    }
     if (sampled) sample_end(l, begun_ns);
     if (n < 0 && send_failed())
         conn_close(l, c);
-    else if (n >= 0 && (size_t)n == l->out.len + text.len)
+    else if (n >= 0 && (size_t)n == all)
         count_answered(l, l->answered, l->answered_count);
     else
         conn_hold_back(l, c, n < 0 ? 0 : (size_t)n);
-    text_release(&l->text);
+    if (l->text.text) text_release(&l->text);
     l->out.len = 0;
     l->answered_count = 0;
 }
@@ -247,7 +254,7 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
     };
     l->service->answer(l->service, &x);
     INVARIANT(!l->out.full);
-    l->text = x.text;
+    if (x.text.text) l->text = x.text;
     if (l->service->http) signal_http(l->service->http, x.status);
     probe_mark(probe, STAGE_SIGNALS);
     if (x.variant >= 0)
@@ -284,19 +291,23 @@ static enum http_result conn_head(struct loop *l, struct conn *c, char *bytes, s
     return result;
 }
 
+/* What is answered in any turn. */
+static bool conn_must_answer(const struct loop *l, const struct conn *c)
+{
+    bool urgent = c->in_body && !c->refused && l->service->urgent_routes >> c->route->id & 1;
+    return l->no_place || (urgent && l->visit_left);
+}
+
 /* Whether a whole request, or a fault, is answered in this turn: if so, that is counted. The first
  * one of a connection whose turn has come always is, so that all get on however slow the machine.
  */
 static bool conn_may_answer(struct loop *l, const struct conn *c)
 {
-    bool urgent = c->in_body && !c->refused && l->service->urgent_routes >> c->route->id & 1;
-    if (!l->no_place) {
-        bool first = l->visit_left == CONN_ANSWERS_MAX;
-        if (l->visit_left == 0) return false;
-        if (!urgent && (l->turn_left == 0 || (!first && loop_is_over(l)))) return false;
-    }
+    bool first = l->visit_left == CONN_ANSWERS_MAX;
+    bool goes_on = l->visit_left && l->turn_left && (first || !loop_is_over(l));
+    if (!goes_on && !conn_must_answer(l, c)) return false;
     if (l->visit_left) l->visit_left--;
-    if (!urgent && l->turn_left) l->turn_left--;
+    if (l->turn_left) l->turn_left--;
     return true;
 }
 
@@ -409,16 +420,16 @@ static size_t conn_serve_some(struct loop *l, struct conn *c, char *bytes, size_
 static void conn_serve(struct loop *l, struct conn *c, char *bytes, size_t len)
 {
     c->unserved = false;
-    size_t at = conn_serve_some(l, c, bytes, len);
-    if (c->state == CONN_CLOSED) return;
-    bool kept = conn_keep(l, c, bytes + at, len - at);
-    if (!kept && c->unserved && c->state == CONN_READING) {
-        /* There is no place to keep for its next turn what is there: so all of it is served now. */
-        l->no_place = true;
+    size_t at = 0;
+    bool kept;
+    for (;;) {
         at += conn_serve_some(l, c, bytes + at, len - at);
         l->no_place = false;
         if (c->state == CONN_CLOSED) return;
         kept = conn_keep(l, c, bytes + at, len - at);
+        if (kept || !c->unserved || c->state != CONN_READING) break;
+        /* There is no place to keep for its next turn what is there: so all of it is served now. */
+        l->no_place = true;
     }
     if (!kept && c->state == CONN_SENDING) {
         conn_tell_lack(l);
@@ -475,7 +486,9 @@ static bool conn_read(struct loop *l, struct conn *c)
     INVARIANT(c->in_len < cap);
     sample_begin(l);
     size_t room = cap - c->in_len;
-    ssize_t n = recv(c->fd, bytes + c->in_len, room, 0);
+    ssize_t n;
+    do n = recv(c->fd, bytes + c->in_len, room, 0);
+    while (n < 0 && errno == EINTR); /* what is left unread, nobody tells of again */
     if (n > 0)
         conn_serve(l, c, bytes, c->in_len + (size_t)n);
     else if (n == 0)
@@ -487,8 +500,8 @@ static bool conn_read(struct loop *l, struct conn *c)
 }
 
 /* Reads what is there; and where the peer has shut its side, on to the end. What is then left for
- * the next turn, nobody tells again. */
-static void conn_read_on(struct loop *l, struct conn *c, uint32_t events)
+ * the next turn, nobody tells again. Inlined where an ordinary request comes, too. */
+static inline __attribute__((always_inline)) void conn_read_on(struct loop *l, struct conn *c, uint32_t events)
 {
     uint32_t ended = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
     bool more = conn_read(l, c);

@@ -266,8 +266,11 @@ bool loop_turn(struct loop *l)
     while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
         conn_expire(l, (struct conn *)(void *)due);
     make_room(l);
-    if (n < LOOP_EVENTS_MAX) give_way(l);
-    if (l->phase_seen >= LOOP_CLOSING && n < LOOP_EVENTS_MAX) {
+    /* Who seems to be silent is that only if all that has come was seen: not where a signal, or the
+     * process being stopped and going on, ended the wait. */
+    bool all_seen = n >= 0 && n < LOOP_EVENTS_MAX;
+    if (all_seen) give_way(l);
+    if (l->phase_seen >= LOOP_CLOSING && all_seen) {
         close_quiet(l, DEADLINE_FRESH, CONN_FRESH_MS, before_ns);
         close_quiet(l, DEADLINE_IDLE, CONN_QUIET_MS, before_ns);
     }
