@@ -166,16 +166,17 @@ $(foreach r,$(ROOMS),$(eval $(call UNIT,$(r))))
 FUZZ_SRCS   := $(sort $(wildcard fuzz/*_fuzz.c))
 FUZZ_BINS   := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRCS))
 REPLAY_BINS := $(patsubst fuzz/%_fuzz.c,$(B)/replay/%,$(FUZZ_SRCS))
+WRAP_server := clock_mono_ns epoll_wait send sendmsg recv
 
 $(B)/replay/%: fuzz/%_fuzz.c fuzz/replay.c $(call linked_of,serve)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< fuzz/replay.c $(LDFLAGS_ALL) \
-	  $(call linked_of,serve) -ljansson $(LIBS)
+	  $(call linked_of,serve) $(call wrap_link,$*) -ljansson $(LIBS)
 
 $(B)/fuzz/%_fuzz: fuzz/%_fuzz.c $(call linked_of,serve)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< \
-	  $(LDFLAGS_ALL) $(call linked_of,serve) -ljansson $(LIBS)
+	  $(LDFLAGS_ALL) $(call linked_of,serve) $(call wrap_link,$*) -ljansson $(LIBS)
 
 # ---- bench/NAME_bench.c ------------------------------------------------------------------------
 

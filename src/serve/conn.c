@@ -522,8 +522,8 @@ static void conn_send(struct loop *l, struct conn *c)
         conn_close(l, c);
         return;
     }
-    struct span head = {c->out.data + c->out_at, c->out_len - c->out_at};
-    struct span text = text_rest(&c->text, c->text_at);
+    struct span head = {NULL, 0}, text = text_rest(&c->text, c->text_at);
+    if (c->out_len) head = (struct span){c->out.data + c->out_at, c->out_len - c->out_at};
     ssize_t n =
         head.len ? send_both(c->fd, head, text) : send_both(c->fd, text, (struct span){NULL, 0});
     if (n < 0) {
