@@ -244,7 +244,7 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
         .bytes = bytes,
         .body = http_text(bytes, c->reader.body),
         .fd = c->fd,
-        .now_ns = l->now_ns,
+        .now_ns = c->seen_ns ? c->seen_ns : l->now_ns,
         .wall_us = l->wall_us,
         .head = head_next(l, c, more),
         .head_only = c->reader.method == HTTP_HEAD,
@@ -259,7 +259,7 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
     probe_mark(probe, STAGE_SIGNALS);
     if (x.variant >= 0)
         l->answered[l->answered_count++] =
-            (struct conn_answered){l->service->plan_tag, l->now_ns, x.variant};
+            (struct conn_answered){l->service->plan_tag, x.now_ns, x.variant};
 }
 
 /* What the request waited for has come. */
@@ -392,6 +392,7 @@ void conn_put_off(struct loop *l, struct conn *c, uint32_t events)
 {
     c->pending |= events;
     if (conn_is_queued(c)) return;
+    if (!c->seen_ns) c->seen_ns = l->now_ns;
     if (c->deadline.kind != DEADLINE_NONE) {
         c->since_kind = c->deadline.kind;
         c->since_ns = deadline_armed_ns(&l->deadlines, &c->deadline);
@@ -501,7 +502,8 @@ static bool conn_read(struct loop *l, struct conn *c)
 
 /* Reads what is there; and where the peer has shut its side, on to the end. What is then left for
  * the next turn, nobody tells again. Inlined where an ordinary request comes, too. */
-static inline __attribute__((always_inline)) void conn_read_on(struct loop *l, struct conn *c, uint32_t events)
+static inline __attribute__((always_inline)) void conn_read_on(struct loop *l, struct conn *c,
+                                                               uint32_t events)
 {
     uint32_t ended = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
     bool more = conn_read(l, c);
@@ -592,12 +594,12 @@ void conn_resume(struct loop *l, struct conn *c)
     l->visit_left = CONN_ANSWERS_MAX;
     deadline_disarm(&l->deadlines, &c->deadline);
     if (c->unserved) conn_serve(l, c, c->in.data, c->in_len);
-    if (c->state != CONN_READING) return; /* what there is to read is told again after that */
-    if (conn_is_queued(c))
+    if (c->state == CONN_READING && conn_is_queued(c))
         c->pending |= events;
-    else if (events)
+    else if (c->state == CONN_READING && events) /* else it is told again */
         conn_read_on(l, c, events);
     if (c->state == CONN_READING && c->deadline.kind == DEADLINE_NONE) conn_wait(l, c);
+    if (!conn_is_queued(c)) c->seen_ns = 0;
 }
 
 void conn_expire(struct loop *l, struct conn *c)

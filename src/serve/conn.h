@@ -67,6 +67,7 @@ struct conn {
     uint32_t pending;
     enum deadline_kind since_kind;
     uint64_t since_ns;
+    uint64_t seen_ns; /* when what waits for its turn was seen; 0: in this turn */
     uint32_t linger_left;
     struct http_reader reader;
     const struct route *route; /* valid where in_body and not refused */

@@ -19,7 +19,7 @@ struct exchange {
     const char *bytes; /* what the reader's ranges point into */
     struct span body;
     int fd;
-    uint64_t now_ns; /* when its last byte was seen */
+    uint64_t now_ns; /* when its last byte was seen, which may have been in an earlier turn */
     int64_t wall_us;
     struct http_head head; /* how the connection goes on; status and content type are to be set */
     bool head_only;        /* the answer must have no body (HEAD) */

@@ -32,6 +32,7 @@ struct hand {
     struct texts texts;
     struct reserve reserve;
     uint32_t cut;
+    uint64_t longest_ns;     /* between a request's being seen and its answer's being sent */
     long answers, urgent_at; /* answers so far; how many there were before the urgent one */
     struct conn conns[HAND_CONNS];
     int clients[HAND_CONNS];
@@ -63,10 +64,17 @@ static inline void hand_answer(struct service *service, struct exchange *x)
         x->text = text_hold(text);
     } else {
         if (x->route->id == ROUTE_HEALTHZ) hand->urgent_at = hand->answers;
+        x->variant = 0;
         buf_span(x->out, x->body);
         http_head_end(x->out, mark);
     }
     hand->answers++;
+}
+
+static inline void hand_answered(struct service *service, int variant, uint64_t plan, uint64_t ns)
+{
+    (void)service, (void)variant, (void)plan;
+    if (ns > hand->longest_ns) hand->longest_ns = ns;
 }
 
 static inline int hand_setup(bool operations, size_t pool_bytes, bool reserved)
@@ -79,7 +87,8 @@ static inline int hand_setup(bool operations, size_t pool_bytes, bool reserved)
                                      .answer_bytes_max = 4096,
                                      .turn_begin = hand_turn_edge,
                                      .turn_end = hand_turn_edge,
-                                     .answer = hand_answer};
+                                     .answer = hand_answer,
+                                     .answered = hand_answered};
     if (operations) {
         hand->service.answers_alone = true;
         hand->service.turn_answers_max = 32;

@@ -102,6 +102,39 @@ static void turns_end_by_the_clock(void **state)
     assert_int_equal(hand->answers, 2 * CLIENTS);
 }
 
+/* How long a request took is told from when it was seen: its wait for a turn is part of that, be it
+ * read already or not. */
+static void waiting_for_a_turn_takes_time(void **state)
+{
+    (void)state;
+    uint32_t many = hand_connect(), other = hand_connect();
+    hand_turn();
+    hand_ask(many, 0, 40);
+    hand_turn();
+    assert_int_equal(hand->longest_ns, 0);
+    later(30);
+    hand_turn();
+    assert_int_equal(hand->answers, 40);
+    assert_int_equal(hand->longest_ns, 30 * 1000000);
+
+    hand->longest_ns = 0;
+    hand_ask(many, 0, 1);
+    hand_ask(other, 0, 1);
+    step_ns = 25 * 1000000; /* after one, the turn is over */
+    hand_turn();
+    assert_int_equal(hand->answers, 41);
+    step_ns = 0;
+    later(30);
+    hand_turn();
+    assert_int_equal(hand->answers, 42);
+    assert_in_range(hand->longest_ns, 30 * 1000000, 140 * 1000000);
+
+    hand->longest_ns = 0;
+    hand_ask(many, 0, 1); /* and what comes next is new */
+    hand_turn();
+    assert_int_equal(hand->longest_ns, 0);
+}
+
 /* 200 connections that ask for 20 scrapes each and read none: `healthz` waited for all of them. */
 static void health_is_told_beside_scrapes_that_nobody_reads(void **state)
 {
@@ -245,6 +278,40 @@ static void requests_in_pieces_without_a_pool(void **state)
         if (rows[i].bytes > RESERVE_BYTES) assert_non_null(strstr(text, "Retry-After: 1\r\n"));
         assert_null(hand->conns[i].in.data);
     }
+}
+
+/* A line, a count by its reason, and the status. */
+static void the_lack_of_a_buffer_is_told(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/interlude-loop-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    const struct settings_log log = {
+        .level = LOG_INFO, .sink = LOG_FILE, .file = span_of(path), .budget = {10, 100}};
+    struct signals *signals;
+    struct err e;
+    assert_int_equal(
+        signals_open(&(struct signals_config){.writers = 1, .log = &log}, &signals, &e), ERR_OK);
+    hand->service.writer = hand->service.http = signals_writer(signals, 0);
+    hand->loop.pool.bytes_max = 0;
+    hand_connect();
+    hand_turn();
+    two_pieces(0, 9000);
+    static char metrics[1 << 18];
+    struct buf b = buf_of(metrics, sizeof metrics - 1);
+    signals_render_metrics(signals, METRICS_PROMETHEUS, &b);
+    metrics[b.len] = '\0';
+    assert_non_null(
+        strstr(metrics, "\ninterlude_connections_refused_total{reason=\"buffers_max\"} 1\n"));
+    assert_non_null(strstr(metrics, "\ninterlude_http_requests_total{code=\"503\"} 1\n"));
+    signals_close(signals, clock_mono_ns() + (uint64_t)10 * 1000000000);
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    assert_non_null(strstr(text, "\"level\":\"warning\",\"event\":\"buffers_max_reached\""));
+    assert_non_null(strstr(text, "\"connections\":1"));
+    close(fd);
+    unlink(path);
 }
 
 /* What it did not read of small answers is kept, and sent, with its place given back. */
@@ -421,11 +488,13 @@ int main(void)
         DECISIONS(a_client_that_pipelines_lets_others_in),
         DECISIONS(all_that_was_asked_is_answered_in_order),
         DECISIONS(turns_end_by_the_clock),
+        DECISIONS(waiting_for_a_turn_takes_time),
         OPERATIONS(health_is_told_beside_scrapes_that_nobody_reads),
         OPERATIONS(every_scrape_of_a_crowd_is_answered),
         OPERATIONS(a_scrape_that_waits_for_its_reader_needs_no_memory),
         OPERATIONS(the_slowest_readers_are_cut_off),
         DECISIONS(requests_in_pieces_without_a_pool),
+        DECISIONS(the_lack_of_a_buffer_is_told),
         DECISIONS(the_rest_of_an_answer_without_a_pool),
         DECISIONS(pipelined_requests_without_a_pool),
         DECISIONS(memory_that_was_needed_goes_back),
