@@ -349,7 +349,8 @@ static void put_whole(struct client *c, const char *bytes, size_t len)
     if (c->asked == ASKED_MAX || len > OUT_MAX - c->out_len) return;
     put(c, bytes, len);
     c->ends[c->asked++] = c->out_len;
-    if (world.small_pool && c->out_len > 3000) c->excused = true;
+    /* One small request, and its answer, always have a place; what is pipelined may not. */
+    if (world.small_pool && c->asked - c->answered > 1) c->excused = true;
 }
 
 /* `number` tells the answers apart. */

@@ -190,13 +190,13 @@ static bool door_may_refuse(const struct door *door)
 /* ---- somebody who waits for a silent connection to give way ---- */
 
 /* Asks the loop with the most that are silent; false: there is none. */
-static bool door_ask(const struct door *door)
+static bool door_ask(struct door *door)
 {
     struct loop *most = NULL;
     uint32_t silent_most = 0;
     for (int i = 0; i < door->config.loop_count; i++) {
         struct loop *loop = door->config.loops[i];
-        if (atomic_load(&loop->asked)) return true; /* it has not come to it yet */
+        if (!loop_silent_is_known(loop)) return true; /* it has not come to it yet */
         uint32_t silent = loop_silent(loop);
         if (silent > silent_most) {
             most = loop;
@@ -207,6 +207,7 @@ static bool door_ask(const struct door *door)
     uint32_t count = door->config.slot_count / 64;
     if (count > ACCEPTOR_ASKED_MAX) count = ACCEPTOR_ASKED_MAX;
     loop_ask(most, count ? count : 1);
+    door->held_asks++;
     return true;
 }
 
@@ -221,6 +222,7 @@ static void held_tell(struct acceptor *a, struct door *door)
 static void held_begin(struct acceptor *a, struct door *door, int fd, address_key key)
 {
     uint64_t now_ns = clock_mono_ns();
+    door->held_asks = 0;
     bool asked = now_ns >= door->vain_until_ns && door_ask(door);
     if (!asked && door_may_refuse(door)) {
         refuse_full(a, door, fd);
@@ -228,10 +230,18 @@ static void held_begin(struct acceptor *a, struct door *door, int fd, address_ke
     }
     door->held_fd = fd;
     door->held_key = key;
-    door->held_until_ns = now_ns + ACCEPTOR_HELD_MS * 1000000ull;
+    door->held_since_ns = now_ns;
     door->held_told = false;
     if (!asked) held_tell(a, door);
     door_wait(a, door);
+}
+
+/* It has waited in vain. */
+static bool held_is_late(const struct door *door, uint64_t now_ns)
+{
+    uint64_t ms = (now_ns - door->held_since_ns) / 1000000;
+    return (ms >= ACCEPTOR_HELD_MS && door->held_asks >= ACCEPTOR_HELD_ASKS) ||
+           ms >= ACCEPTOR_HELD_MS_MAX;
 }
 
 static void held_go_on(struct acceptor *a, struct door *door)
@@ -240,7 +250,7 @@ static void held_go_on(struct acceptor *a, struct door *door)
         hand_over(a, door, door->held_fd, door->held_key);
     } else {
         uint64_t now_ns = clock_mono_ns();
-        bool late = now_ns >= door->held_until_ns;
+        bool late = held_is_late(door, now_ns);
         if (door_ask(door) && !late) return;
         if (!door_may_refuse(door)) {
             held_tell(a, door);

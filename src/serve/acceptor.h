@@ -39,8 +39,12 @@ enum {
     ACCEPTOR_TURN_MS = 50, /* where something is to be waited for */
     ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
     /* So long somebody waits for a silent connection to give way, which at first may not have been
-     * silent for long enough. Where that was in vain, others are refused at once for a while. */
+     * silent for long enough, if the loops were asked so often in that time: they may get no CPU.
+     * The end is after ACCEPTOR_HELD_MS_MAX. Where it was in vain, others are refused at once for a
+     * while. */
     ACCEPTOR_HELD_MS = 250,
+    ACCEPTOR_HELD_ASKS = 100,
+    ACCEPTOR_HELD_MS_MAX = 5000,
     ACCEPTOR_VAIN_MS = 1000,
     ACCEPTOR_ASKED_MAX = 16, /* silent ones at a time: there may be more at the door */
     ACCEPTOR_LINGER_MS = 1000,
@@ -73,7 +77,8 @@ struct door {
     /* Accepted, and waits for a place. */
     int held_fd; /* -1: none */
     address_key held_key;
-    uint64_t held_until_ns;
+    uint64_t held_since_ns;
+    uint32_t held_asks;
     bool held_told;         /* it waits because descriptors are short, and that has been told */
     uint64_t vain_until_ns; /* silent connections gave no place: nobody waits for that until then */
     struct per_address addresses;

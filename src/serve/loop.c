@@ -38,6 +38,7 @@ enum err_code loop_open(struct loop *l, const struct loop_config *config, struct
     l->date_s = -1;
     date_note(l);
     pool_init(&l->pool, config->pool_bytes_max);
+    pool_warm(&l->pool);
     deadlines_init(&l->deadlines, config->timeout_ns);
     size_t out_bytes = loop_out_bytes(config->service->answer_bytes_max);
     l->in = malloc(LOOP_IN_BYTES);
@@ -100,6 +101,13 @@ uint32_t loop_silent(const struct loop *l)
     uint32_t asked = atomic_load(&l->asked);
     uint32_t silent = atomic_load_explicit(&l->silent_seen, memory_order_relaxed);
     return silent > asked ? silent - asked : 0;
+}
+
+bool loop_silent_is_known(const struct loop *l)
+{
+    uint32_t seen = atomic_load_explicit(&l->arrived_seen, memory_order_acquire);
+    return seen == atomic_load_explicit(&l->arrived.put, memory_order_relaxed) &&
+           atomic_load(&l->asked) == 0;
 }
 
 /* ---- lag ---- */
@@ -280,6 +288,9 @@ bool loop_turn(struct loop *l)
     atomic_store_explicit(&l->open_seen, l->open, memory_order_relaxed);
     atomic_store_explicit(&l->silent_seen, deadline_silent_count(&l->deadlines),
                           memory_order_relaxed);
+    atomic_store_explicit(&l->arrived_seen,
+                          atomic_load_explicit(&l->arrived.taken, memory_order_relaxed),
+                          memory_order_release);
     lag_note(l);
     if (l->now_ns >= l->pool_age_ns) {
         pool_age(&l->pool);

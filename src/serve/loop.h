@@ -101,10 +101,11 @@ struct loop {
     } lag[LOOP_LAG_SECONDS + 1];
 
     alignas(64) _Atomic int phase;
-    _Atomic uint64_t turned_ns;   /* when the last turn began */
-    _Atomic uint32_t open_seen;   /* `open`, for others */
-    _Atomic uint32_t silent_seen; /* deadline_silent_count, for others */
-    _Atomic uint32_t asked;       /* so many of the silent ones are to give way: loop_ask */
+    _Atomic uint64_t turned_ns;    /* when the last turn began */
+    _Atomic uint32_t open_seen;    /* `open`, for others */
+    _Atomic uint32_t silent_seen;  /* deadline_silent_count, for others */
+    _Atomic uint32_t arrived_seen; /* of those handed in, so many had been when that was counted */
+    _Atomic uint32_t asked;        /* so many of the silent ones are to give way: loop_ask */
     _Atomic bool ended;
 };
 
@@ -132,6 +133,10 @@ void loop_ask(struct loop *l, uint32_t count);
 
 /* Any thread. So many could be asked for; those that have been, and are not closed yet, apart. */
 uint32_t loop_silent(const struct loop *l);
+
+/* The thread that hands connections in. Whether loop_silent counts all of them, and none is asked
+ * for; else it will. */
+bool loop_silent_is_known(const struct loop *l);
 
 /* The longest turn that ended in the last LOOP_LAG_SECONDS, or has not ended yet. Any thread. */
 uint64_t loop_lag_ns(const struct loop *l, uint64_t now_ns);

@@ -71,6 +71,14 @@ bool pool_take(struct pool *p, size_t need, struct pool_buf *out)
     return true;
 }
 
+void pool_warm(struct pool *p)
+{
+    struct pool_buf all[POOL_CLASSES] = {{0}};
+    for (int c = 0; c < POOL_CLASSES; c++)
+        if (!pool_take(p, class_bytes[c], &all[c])) break;
+    for (int c = 0; c < POOL_CLASSES; c++) pool_give(p, &all[c]);
+}
+
 void pool_give(struct pool *p, struct pool_buf *b)
 {
     if (!b->data) return;

@@ -34,6 +34,9 @@ struct pool {
 
 void pool_init(struct pool *p, size_t bytes_max);
 
+/* Keeps one of each size, as far as the limit and memory allow: for a start. */
+void pool_warm(struct pool *p);
+
 /* At least `need` bytes, not cleared. Sizes over POOL_BYTES_KEPT_MAX are not kept when given back.
  * False if the limit is reached or there is no memory; *out is then untouched. */
 bool pool_take(struct pool *p, size_t need, struct pool_buf *out) MUST_CHECK;
