@@ -256,6 +256,14 @@ static void serve(struct loop *l, const struct epoll_event *events, int count)
     l->service->turn_end(l->service);
 }
 
+static void age_pool(struct loop *l, bool idle)
+{
+    const uint64_t busy_ns = (LOOP_POOL_AGE_BUSY_MS - LOOP_POOL_AGE_MS) * 1000000ull;
+    if (!idle && l->now_ns < l->pool_age_ns + busy_ns) return;
+    pool_age(&l->pool);
+    l->pool_age_ns = l->now_ns + LOOP_POOL_AGE_MS * 1000000ull;
+}
+
 bool loop_turn(struct loop *l)
 {
     struct epoll_event events[LOOP_EVENTS_MAX];
@@ -292,10 +300,7 @@ bool loop_turn(struct loop *l)
                           atomic_load_explicit(&l->arrived.taken, memory_order_relaxed),
                           memory_order_release);
     lag_note(l);
-    if (l->now_ns >= l->pool_age_ns) {
-        pool_age(&l->pool);
-        l->pool_age_ns = l->now_ns + LOOP_POOL_AGE_MS * 1000000ull;
-    }
+    if (l->now_ns >= l->pool_age_ns) age_pool(l, l->last_ns == l->now_ns);
     return l->phase_seen < LOOP_ENDING || l->open > 0;
 }
 

@@ -293,7 +293,7 @@ def everything(address, loops=1):
     for c in lasting:
         c.close()
     for data in ENDING * WORKERS:
-        with Connection(address) as c:
+        with Connection(address, seconds=20) as c:
             send_all_or_be_refused(c, data)
             add(statuses, {int(status): 1 for status in STATUS.findall(ended(c))})
     for _ in range(WORKERS):
