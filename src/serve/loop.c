@@ -258,10 +258,10 @@ static void serve(struct loop *l, const struct epoll_event *events, int count)
 
 static void age_pool(struct loop *l, bool idle)
 {
-    const uint64_t busy_ns = (LOOP_POOL_AGE_BUSY_MS - LOOP_POOL_AGE_MS) * 1000000ull;
+    const uint64_t busy_ns = (uint64_t)(LOOP_POOL_AGE_BUSY_MS - LOOP_POOL_AGE_MS) * 1000000;
     if (!idle && l->now_ns < l->pool_age_ns + busy_ns) return;
     pool_age(&l->pool);
-    l->pool_age_ns = l->now_ns + LOOP_POOL_AGE_MS * 1000000ull;
+    l->pool_age_ns = l->now_ns + (uint64_t)LOOP_POOL_AGE_MS * 1000000;
 }
 
 bool loop_turn(struct loop *l)

@@ -37,8 +37,8 @@ enum {
     LOOP_READ_BYTES = 16 * 1024,
     /* What the pool has not needed goes back in a turn in which nobody asked, after so long; where
      * there is no such turn, later. */
-    LOOP_POOL_AGE_MS = 10000,
-    LOOP_POOL_AGE_BUSY_MS = 600000,
+    LOOP_POOL_AGE_MS = 300000,
+    LOOP_POOL_AGE_BUSY_MS = 3600000,
     LOOP_ANSWERED_MAX = 256,
     LOOP_LAG_SECONDS = 10,
     SAMPLE_EVERY = 127, /* a prime, so as not to fall in step with callers */
