@@ -143,15 +143,20 @@ install: all $(B)/libinterlude.pc
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/*_test.c))
 UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRCS))
 
-# A test that makes allocations fail stands in the place of malloc and its kin: tests/unit/no_memory.h.
-NO_MEMORY_LINK := $(foreach f,malloc calloc realloc aligned_alloc strdup,-Wl,--wrap=$(f)) \
-                  -Wl,-Bstatic -lyaml -Wl,-Bdynamic
+# Some tests stand in the place of functions that the code under test calls: in that of malloc and its
+# kin, to make allocations fail (tests/unit/no_memory.h); of the clock, to turn it; of what sends and
+# receives, to make that fail.
+WRAP_no_memory_test := malloc calloc realloc aligned_alloc strdup
+WRAP_loop_test      := clock_mono_ns
+WRAP_faults_test    := send sendmsg recv write
+wrap_link            = $(foreach f,$(WRAP_$(1)),-Wl,--wrap=$(f))
+NO_MEMORY_LINK := -Wl,-Bstatic -lyaml -Wl,-Bdynamic
 
 define UNIT
 $(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call linked_of,$(1)) $(wildcard tests/unit/*.h) $(wildcard tests/unit/$(1)/*.h)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) -I$(B)/floor/$(1) -Iinclude -Itests/unit -o $$@ $$< \
-	  $$(LDFLAGS_ALL) $(call linked_of,$(1)) $$(if $$(filter no_memory_test,$$*),$$(NO_MEMORY_LINK)) \
+	  $$(LDFLAGS_ALL) $(call linked_of,$(1)) $$(call wrap_link,$$*) $$(if $$(filter no_memory_test,$$*),$$(NO_MEMORY_LINK)) \
 	  -lcmocka -ljansson $$(LIBS)
 endef
 $(foreach r,$(ROOMS),$(eval $(call UNIT,$(r))))
@@ -161,16 +166,17 @@ $(foreach r,$(ROOMS),$(eval $(call UNIT,$(r))))
 FUZZ_SRCS   := $(sort $(wildcard fuzz/*_fuzz.c))
 FUZZ_BINS   := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRCS))
 REPLAY_BINS := $(patsubst fuzz/%_fuzz.c,$(B)/replay/%,$(FUZZ_SRCS))
+WRAP_server := clock_mono_ns epoll_wait send sendmsg recv
 
 $(B)/replay/%: fuzz/%_fuzz.c fuzz/replay.c $(call linked_of,serve)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< fuzz/replay.c $(LDFLAGS_ALL) \
-	  $(call linked_of,serve) -ljansson $(LIBS)
+	  $(call linked_of,serve) $(call wrap_link,$*) -ljansson $(LIBS)
 
 $(B)/fuzz/%_fuzz: fuzz/%_fuzz.c $(call linked_of,serve)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -I$(B)/floor/serve -Iinclude -Ifuzz -o $@ $< \
-	  $(LDFLAGS_ALL) $(call linked_of,serve) -ljansson $(LIBS)
+	  $(LDFLAGS_ALL) $(call linked_of,serve) $(call wrap_link,$*) -ljansson $(LIBS)
 
 # ---- bench/NAME_bench.c ------------------------------------------------------------------------
 

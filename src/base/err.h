@@ -41,6 +41,8 @@
     X(ERR_INTERNAL, "internal", 500, "The server failed")                                      \
     X(ERR_NOT_IMPLEMENTED, "not_implemented", 501, "This method or coding is not implemented") \
     X(ERR_CONNECTIONS_MAX, "connections_max", 503, "Too many connections")                     \
+    X(ERR_PER_ADDRESS_MAX, "per_address_max", 503, "Too many connections from this address")   \
+    X(ERR_BUFFERS_MAX, "buffers_max", 503, "Too many requests are under way")                  \
     X(ERR_NO_MEMORY, "no_memory", 503, "There is not enough memory")                           \
     X(ERR_SYSTEM, "system", 0, "The operating system refused")                                 \
     X(ERR_USAGE, "usage", 0, "The command line is wrong")                                      \

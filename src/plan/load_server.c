@@ -8,7 +8,7 @@
 
 /* ---- server ---- */
 
-static key_read load_address, load_hosts, load_workers, load_per_address_max, load_data, load_watch;
+static key_read load_address, load_hosts, load_workers, load_data, load_watch;
 
 #define FIELD(name) offsetof(struct settings_server, name)
 
@@ -18,7 +18,7 @@ static const struct key server_keys[] = {
     {"hosts", load_hosts},
     {"workers", load_workers, FIELD(workers), 1, 240},
     {"connections_max", load_key_int, FIELD(connections_max), 1, 1000000},
-    {"per_address_max", load_per_address_max, FIELD(per_address_max), 0, 1000000},
+    {"per_address_max", load_key_int, FIELD(per_address_max), 0, 1000000},
     {"drain", load_key_duration, FIELD(drain_ms), 0, 60 * MINUTE_MS},
     {"head_timeout", load_key_duration, FIELD(head_timeout_ms), 1, 60 * MINUTE_MS},
     {"body_timeout", load_key_duration, FIELD(body_timeout_ms), 1, 60 * MINUTE_MS},
@@ -125,15 +125,6 @@ static void load_workers(struct load *l, const struct yaml_tree *node, const str
         *(int *)load_field(into, key) = 0;
     else
         load_key_int(l, node, key, into);
-}
-
-static void load_per_address_max(struct load *l, const struct yaml_tree *node,
-                                 const struct key *key, void *into)
-{
-    struct settings_server *server = into;
-    load_key_int(l, node, key, into);
-    if (server->per_address_max > 0)
-        load_error(l, node->place, "a `per_address_max` above 0 is not supported yet");
 }
 
 static void load_data(struct load *l, const struct yaml_tree *node, const struct key *key,

@@ -35,21 +35,16 @@ static void refused_close(struct acceptor *a, int i)
 
 /* Tells it, and lingers with it for a while so that the answer is not lost with what the client is
  * sending; not with more than a few at a time: then the oldest goes. */
-static void refuse(struct acceptor *a, const struct door *door, int fd, uint64_t now_ns)
+static void refuse(struct acceptor *a, const struct door *door, int fd, const struct err *e)
 {
     char memory[1024];
     struct buf b = buf_of(memory, sizeof memory);
-    struct err e;
-    err_set(&e, ERR_CONNECTIONS_MAX, "this port has %u connections, and may not have more",
-            door->config.slot_count);
     char date[HTTP_DATE_BYTES];
     http_date_write(date, clock_wall_us() / 1000000);
     struct http_head head = {.close = true, .extra = "Retry-After: 1\r\n", .date = date};
-    http_write_problem(&b, &e, &head, false);
-    if (door->config.counted) {
-        signal_http(a->writer, err_status(e.code));
-        signal_connections_max_reached(a->writer, (int)door->config.slot_count);
-    }
+    http_write_problem(&b, e, &head, false);
+    if (door->config.counted) signal_http(a->writer, err_status(e->code));
+    uint64_t now_ns = clock_mono_ns();
     int i = a->refused_next++ % a->refused_max;
     refused_close(a, i);
     if (send(fd, b.data, b.len, MSG_NOSIGNAL) < 0 || shutdown(fd, SHUT_WR) < 0 ||
@@ -59,6 +54,29 @@ static void refuse(struct acceptor *a, const struct door *door, int fd, uint64_t
     }
     a->refused[i] = (struct refused){fd, now_ns + ACCEPTOR_LINGER_MS * 1000000ull};
     a->refused_count++;
+}
+
+static void refuse_full(struct acceptor *a, const struct door *door, int fd)
+{
+    struct err e;
+    err_set(&e, ERR_CONNECTIONS_MAX, "this port has %u connections, and may not have more",
+            door->config.slot_count);
+    if (door->config.counted)
+        signal_connections_max_reached(a->writer, (int)door->config.slot_count);
+    refuse(a, door, fd, &e);
+}
+
+static void refuse_address(struct acceptor *a, const struct door *door, int fd)
+{
+    struct err e;
+    char peer[ADDRESS_TEXT_MAX];
+    listen_peer_write(fd, peer);
+    err_set(&e, ERR_PER_ADDRESS_MAX,
+            "this address has %u connections to this port, and may not have more",
+            door->config.per_address_max);
+    if (door->config.counted)
+        signal_per_address_max_reached(a->writer, span_of(peer), (int)door->config.per_address_max);
+    refuse(a, door, fd, &e);
 }
 
 static void refused_discard(struct acceptor *a, int i)
@@ -83,6 +101,7 @@ static void take_freed(struct door *door)
         while (handoff_take(&door->config.loops[i]->freed, &slot)) {
             door->free[door->free_count++] = slot;
             door->open[i]--;
+            per_address_give(&door->addresses, slot - door->config.slot_first);
         }
     }
 }
@@ -109,11 +128,14 @@ static int fewest(struct door *door)
 
 /* From here on the connection is the loop's, which watches it and closes it: nobody else touches
  * its descriptor any more. */
-static void hand_over(struct acceptor *a, struct door *door, int fd)
+static void hand_over(struct acceptor *a, struct door *door, int fd, address_key key)
 {
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     int which = fewest(door);
     struct loop *loop = door->config.loops[which];
     uint32_t slot = door->free[--door->free_count];
+    per_address_take(&door->addresses, slot - door->config.slot_first, key);
     a->conns[slot].fd = fd;
     a->conns[slot].slot = slot;
     door->open[which]++;
@@ -147,28 +169,118 @@ static bool door_has_more(const struct door *door)
     return poll(&at_the_door, 1, 0) > 0;
 }
 
-/* Full, and a further one is at the door: it has to wait there. */
 static void door_wait(struct acceptor *a, struct door *door)
 {
-    if (door->waits || !door_has_more(door)) return;
     door->waits = true;
     door_listen(a, door, false);
-    if (door->config.makes_room)
-        loop_wake(door->config.loops[0]);
-    else
-        signal_accept_paused(a->writer, COUNTER_ACCEPT_PAUSED_DESCRIPTORS,
-                             (int)door_open_count(door));
+}
+
+static void door_go_on(struct acceptor *a, struct door *door)
+{
+    door->waits = false;
+    if (!a->paused_until_ns) door_listen(a, door, true);
+}
+
+/* A door with fewer places than slots lets a further one wait instead of refusing it. */
+static bool door_may_refuse(const struct door *door)
+{
+    return door->config.open_max == door->config.slot_count;
+}
+
+/* ---- somebody who waits for a silent connection to give way ---- */
+
+/* Asks the loop with the most that are silent; false: there is none. */
+static bool door_ask(struct door *door)
+{
+    struct loop *most = NULL;
+    uint32_t silent_most = 0;
+    for (int i = 0; i < door->config.loop_count; i++) {
+        struct loop *loop = door->config.loops[i];
+        if (!loop_silent_is_known(loop)) return true; /* it has not come to it yet */
+        uint32_t silent = loop_silent(loop);
+        if (silent > silent_most) {
+            most = loop;
+            silent_most = silent;
+        }
+    }
+    if (!most) return false;
+    uint32_t count = door->config.slot_count / 64;
+    if (count > ACCEPTOR_ASKED_MAX) count = ACCEPTOR_ASKED_MAX;
+    loop_ask(most, count ? count : 1);
+    door->held_asks++;
+    return true;
+}
+
+static void held_tell(struct acceptor *a, struct door *door)
+{
+    if (door->held_told) return;
+    door->held_told = true;
+    signal_accept_paused(a->writer, COUNTER_ACCEPT_PAUSED_DESCRIPTORS, (int)door_open_count(door));
+}
+
+/* Takes over `fd`, for which there is no place now. */
+static void held_begin(struct acceptor *a, struct door *door, int fd, address_key key)
+{
+    uint64_t now_ns = clock_mono_ns();
+    door->held_asks = 0;
+    bool asked = now_ns >= door->vain_until_ns && door_ask(door);
+    if (!asked && door_may_refuse(door)) {
+        refuse_full(a, door, fd);
+        return;
+    }
+    door->held_fd = fd;
+    door->held_key = key;
+    door->held_since_ns = now_ns;
+    door->held_told = false;
+    if (!asked) held_tell(a, door);
+    door_wait(a, door);
+}
+
+/* It has waited in vain. */
+static bool held_is_late(const struct door *door, uint64_t now_ns)
+{
+    uint64_t ms = (now_ns - door->held_since_ns) / 1000000;
+    return (ms >= ACCEPTOR_HELD_MS && door->held_asks >= ACCEPTOR_HELD_ASKS) ||
+           ms >= ACCEPTOR_HELD_MS_MAX;
+}
+
+static void held_go_on(struct acceptor *a, struct door *door)
+{
+    if (!door_full(door)) {
+        hand_over(a, door, door->held_fd, door->held_key);
+    } else {
+        uint64_t now_ns = clock_mono_ns();
+        bool late = held_is_late(door, now_ns);
+        if (door_ask(door) && !late) return;
+        if (!door_may_refuse(door)) {
+            held_tell(a, door);
+            return;
+        }
+        if (late) door->vain_until_ns = now_ns + ACCEPTOR_VAIN_MS * 1000000ull;
+        refuse_full(a, door, door->held_fd);
+    }
+    door->held_fd = -1;
+    door_go_on(a, door);
+}
+
+static void held_close(struct door *door)
+{
+    if (door->held_fd >= 0) close(door->held_fd);
+    door->held_fd = -1;
 }
 
 static void doors_go_on(struct acceptor *a)
 {
     for (int d = 0; d < a->door_count; d++) {
         struct door *door = &a->doors[d];
-        if (!door->waits || door_full(door)) continue;
-        door->waits = false;
-        if (!a->paused_until_ns) door_listen(a, door, true);
+        if (door->held_fd >= 0)
+            held_go_on(a, door);
+        else if (door->waits && !door_full(door))
+            door_go_on(a, door);
     }
 }
+
+/* ---- accepting, as far as the system allows ---- */
 
 static void pause_accepting(struct acceptor *a, int error)
 {
@@ -193,12 +305,6 @@ static void resume_accepting(struct acceptor *a)
         if (!a->doors[d].waits) door_listen(a, &a->doors[d], true);
 }
 
-/* A door with fewer places than slots lets a further one wait instead of refusing it. */
-static bool door_may_refuse(const struct door *door)
-{
-    return !door->config.makes_room && door->config.open_max == door->config.slot_count;
-}
-
 /* The next connection, or -1 and errno. */
 static int door_take(struct acceptor *a, const struct door *door)
 {
@@ -209,13 +315,37 @@ static int door_take(struct acceptor *a, const struct door *door)
     return -1;
 }
 
+/* Somebody got in: gives him a place, or tells him why he gets none, or lets him wait for one. */
+static void door_admit(struct acceptor *a, struct door *door, int fd)
+{
+    address_key key = 0;
+    if (door->config.per_address_max) {
+        struct sockaddr_storage peer = {0};
+        socklen_t len = sizeof peer;
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0) key = address_key_of(&peer);
+        take_freed(door);
+        if (per_address_count(&door->addresses, key) >= door->config.per_address_max) {
+            refuse_address(a, door, fd);
+            return;
+        }
+    }
+    if (door_full(door))
+        held_begin(a, door, fd, key);
+    else
+        hand_over(a, door, fd, key);
+}
+
 /* At most `count` connections. Returns false when there are no more now. */
 static bool door_accept(struct acceptor *a, struct door *door, int count)
 {
     take_freed(door);
     while (count-- > 0) {
-        if (!door_may_refuse(door) && door_full(door)) {
-            door_wait(a, door);
+        if (door->held_fd >= 0) return false;
+        if (door->config.makes_room && door_full(door)) {
+            if (!door->waits && door_has_more(door)) {
+                door_wait(a, door);
+                loop_wake(door->config.loops[0]);
+            }
             return false;
         }
         int fd = door_take(a, door);
@@ -233,13 +363,7 @@ static bool door_accept(struct acceptor *a, struct door *door, int count)
             continue; /* that connection's own fault: it has gone again */
         }
         a->pause_told = false;
-        if (door_full(door)) {
-            refuse(a, door, fd, clock_mono_ns());
-            continue;
-        }
-        int on = 1;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        hand_over(a, door, fd);
+        door_admit(a, door, fd);
     }
     return true;
 }
@@ -254,8 +378,9 @@ static int turn_wait_ms(const struct acceptor *a)
     if (finishes(a)) return ACCEPTOR_FINISH_TURN_MS;
     int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : ACCEPTOR_IDLE_MS;
     for (int d = 0; d < a->door_count; d++) {
-        if (!a->doors[d].waits) continue;
-        if (a->doors[d].config.makes_room) return ACCEPTOR_ROOM_MS;
+        const struct door *door = &a->doors[d];
+        if (!door->waits) continue;
+        if (door->config.makes_room || !door->held_told) return ACCEPTOR_ROOM_MS;
         wait_ms = ACCEPTOR_TURN_MS;
     }
     return wait_ms;
@@ -284,7 +409,7 @@ static void acceptor_turn(struct acceptor *a)
 static bool doors_have_more(const struct acceptor *a)
 {
     for (int d = 0; d < a->door_count; d++)
-        if (door_has_more(&a->doors[d])) return true;
+        if (a->doors[d].held_fd >= 0 || door_has_more(&a->doors[d])) return true;
     return false;
 }
 
@@ -307,7 +432,10 @@ static void doors_finish(struct acceptor *a)
         /* One that is full or paused has more, and gets the time that there is for it. */
         if (now_ns >= settled_ns && !doors_have_more(a)) break;
     } while (!atomic_load(&a->stop) && now_ns < atomic_load(&a->finish_by_ns));
-    for (int d = 0; d < a->door_count; d++) door_close(a, &a->doors[d]);
+    for (int d = 0; d < a->door_count; d++) {
+        door_close(a, &a->doors[d]);
+        held_close(&a->doors[d]);
+    }
 }
 
 static void *acceptor_run(void *argument)
@@ -336,15 +464,17 @@ void acceptor_init(struct acceptor *a)
                            .refused_max = ACCEPTOR_REFUSED_MAX,
                            .finish_by_ns = UINT64_MAX};
     for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) a->refused[i].fd = -1;
+    for (int d = 0; d < ACCEPTOR_DOORS_MAX; d++) a->doors[d].held_fd = -1;
 }
 
 static bool door_open(struct acceptor *a, int d, const struct door_config *config)
 {
     struct door *door = &a->doors[d];
-    *door = (struct door){.config = *config};
+    *door = (struct door){.config = *config, .held_fd = -1};
     door->free = calloc(config->slot_count, sizeof door->free[0]);
     door->open = calloc((size_t)config->loop_count, sizeof door->open[0]);
-    if (!door->free || !door->open) return false;
+    bool counts = per_address_init(&door->addresses, config->slot_count, config->per_address_max);
+    if (!door->free || !door->open || !counts) return false;
     /* The lowest on top: slots that were never used stay untouched memory. */
     for (uint32_t i = 0; i < config->slot_count; i++)
         door->free[i] = config->slot_first + config->slot_count - 1 - i;
@@ -432,6 +562,8 @@ void acceptor_close(struct acceptor *a)
     for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) refused_close(a, i);
     for (int d = 0; d < ACCEPTOR_DOORS_MAX; d++) {
         if (d < a->door_count) door_close(a, &a->doors[d]);
+        held_close(&a->doors[d]);
+        per_address_done(&a->doors[d].addresses);
         free(a->doors[d].free);
         free(a->doors[d].open);
     }

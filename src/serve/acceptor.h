@@ -2,11 +2,16 @@
  * the fewest. docs/decisions/0005-one-acceptor.md.
  *
  * What it cannot accept it does not spin on: where the system is out of descriptors or memory,
- * accepting pauses for a moment. Where a port has as many connections as it has slots, a further
- * one is told so (503, Retry-After) and closed; where it has as many as the descriptors allow, or
- * where its loop makes room by itself (loop_config.kept_max), a further one waits to be accepted
- * until one is closed. The one port's waiting is not the other's. A pause is told once, however
- * often it is tried in vain to end it.
+ * accepting pauses for a moment. Where a port has all the connections that it may have, the loop
+ * with the most of those that are silent is asked to close the ones that have been so the longest
+ * (loop_ask), and a further one waits for the place. Where none is silent, or none has been for
+ * long enough, it is told so (503, Retry-After) if the port has as many as it has slots; if it has
+ * as many as the descriptors allow, it goes on waiting. Where a loop makes room by itself
+ * (loop_config.kept_max), a further one waits to be accepted until one is closed. The one port's
+ * waiting is not the other's. A pause is told once, however often it is tried in vain to end it.
+ *
+ * Where one address may only have so many, a further one of it is told so at once, and costs nobody
+ * else his place.
  *
  * At the end nobody is lost whom the kernel has taken: docs/decisions/0005-one-acceptor.md. The
  * ports first ignore callers that are new, who try again by themselves a second later; then what
@@ -22,6 +27,7 @@
 
 #include "serve/accept_shared.h"
 #include "serve/loop.h"
+#include "serve/per_address.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -34,6 +40,15 @@ enum {
         2000,              /* a turn comes at least as often: a thread that does not is found out */
     ACCEPTOR_TURN_MS = 50, /* where something is to be waited for */
     ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
+    /* So long somebody waits for a silent connection to give way, which at first may not have been
+     * silent for long enough, if the loops were asked so often in that time: they may get no CPU.
+     * The end is after ACCEPTOR_HELD_MS_MAX. Where it was in vain, others are refused at once for a
+     * while. */
+    ACCEPTOR_HELD_MS = 250,
+    ACCEPTOR_HELD_ASKS = 100,
+    ACCEPTOR_HELD_MS_MAX = 5000,
+    ACCEPTOR_VAIN_MS = 1000,
+    ACCEPTOR_ASKED_MAX = 16, /* silent ones at a time: there may be more at the door */
     ACCEPTOR_LINGER_MS = 1000,
     ACCEPTOR_BATCH = 64,
     /* At the end. A handshake whose SYN has been answered is over after one round trip. */
@@ -51,6 +66,7 @@ struct door_config {
     bool inherited;    /* the socket is shared with processes that stay */
     bool makes_room;   /* its one loop closes connections so that a further one has a place */
     bool counted;      /* its connections are those of the metrics */
+    uint32_t per_address_max; /* connections; 0: no limit */
 };
 
 struct door {
@@ -60,6 +76,14 @@ struct door {
     uint32_t *open; /* by loop: handed in and not given back */
     unsigned next;  /* where the search for the fewest starts, so that ties go round */
     bool waits;     /* full: accepting goes on once a connection is closed */
+    /* Accepted, and waits for a place. */
+    int held_fd; /* -1: none */
+    address_key held_key;
+    uint64_t held_since_ns;
+    uint32_t held_asks;
+    bool held_told;         /* it waits because descriptors are short, and that has been told */
+    uint64_t vain_until_ns; /* silent connections gave no place: nobody waits for that until then */
+    struct per_address addresses;
 };
 
 struct refused {

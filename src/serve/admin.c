@@ -34,9 +34,9 @@ static void serve_healthz(struct admin *a, struct exchange *x)
 
 /* ---- what does it do ---- */
 
-static void serve_metrics(struct admin *a, struct exchange *x)
+static void gauges_set(struct admin *a, uint64_t now_ns)
 {
-    uint64_t now_ns = clock_mono_ns(), lag_ns = 0, open = 0;
+    uint64_t lag_ns = 0, open = 0;
     for (int i = 0; i < a->config.worker_count; i++) {
         struct loop *l = a->config.workers[i];
         uint64_t ns = loop_lag_ns(l, now_ns);
@@ -47,13 +47,38 @@ static void serve_metrics(struct admin *a, struct exchange *x)
     signals_gauge_set(a->config.signals, GAUGE_LOOP_LAG_SECONDS, (double)lag_ns / 1e9);
     for (int i = 0; i < a->config.threads->count; i++)
         signals_thread_set(a->config.signals, i, stall_is(a->config.threads, i, now_ns));
+}
 
+/* All scrapes of TEXT_SHARED_MS have one text, and who is slow to read it keeps no copy. NULL: it
+ * is longer than it can be. */
+static struct text *metrics_text(struct admin *a, enum metrics_format format)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct text *text = text_find(&a->metrics, (int)format, now_ns);
+    if (text) return text;
+    uint32_t cut = 0;
+    struct buf out;
+    text = text_begin(&a->metrics, (int)format, &out, &cut);
+    while (cut-- > 0) signal_count(a->config.writer, COUNTER_SCRAPES_CUT);
+    gauges_set(a, now_ns);
+    signals_render_metrics(a->config.signals, format, &out);
+    if (out.full) return NULL;
+    text_written(&a->metrics, text, &out, now_ns);
+    return text;
+}
+
+static void serve_metrics(struct admin *a, struct exchange *x)
+{
     bool openmetrics = x->reader->accept_openmetrics;
+    struct text *text = metrics_text(a, openmetrics ? METRICS_OPENMETRICS : METRICS_PROMETHEUS);
+    if (!text) {
+        answer_too_long(x);
+        return;
+    }
     struct answer answer =
         answer_begin(x, 200, openmetrics ? METRICS_OPENMETRICS_TYPE : METRICS_PROMETHEUS_TYPE);
-    signals_render_metrics(a->config.signals,
-                           openmetrics ? METRICS_OPENMETRICS : METRICS_PROMETHEUS, x->out);
-    answer_end(x, answer);
+    http_head_end_apart(x->out, answer.mark, text->len);
+    if (!x->head_only) x->text = text_hold(text);
 }
 
 static void serve_plan(struct admin *a, struct exchange *x)
@@ -330,12 +355,18 @@ static void admin_turn_end(struct service *service)
     plan_live_leave(a->config.live, a->config.reader);
 }
 
-void admin_init(struct admin *a, const struct admin_config *config)
+enum err_code admin_init(struct admin *a, const struct admin_config *config, struct err *e)
 {
+    if (!texts_init(&a->metrics, SIGNALS_METRICS_BYTES_MAX))
+        return err_set(e, ERR_NO_MEMORY, "there is not enough memory for the operations port");
     a->service = (struct service){
         .routes = &route_operations,
         .fields = ANSWER_FIELDS,
+        .writer = config->writer,
         .answer_bytes_max = ADMIN_ANSWER_BYTES_MAX,
+        .answers_alone = true,
+        .turn_answers_max = ADMIN_ANSWERS_MAX,
+        .urgent_routes = 1u << ROUTE_HEALTHZ | 1u << ROUTE_READYZ,
         .turn_begin = admin_turn_begin,
         .turn_end = admin_turn_end,
         .answer = admin_answer,
@@ -345,4 +376,10 @@ void admin_init(struct admin *a, const struct admin_config *config)
     a->explain.explain = true;
     request_id_init(&a->explain.ids);
     drill_init(&a->drill);
+    return ERR_OK;
+}
+
+void admin_done(struct admin *a)
+{
+    texts_done(&a->metrics);
 }

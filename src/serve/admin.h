@@ -15,9 +15,11 @@
 
 enum {
     ADMIN_CONNECTIONS_MAX = 256,
-    /* Whatever can be counted can be scraped. What is not used of it is never touched. */
-    ADMIN_ANSWER_BYTES_MAX = SIGNALS_METRICS_BYTES_MAX + 64 * 1024,
-    ADMIN_POOL_BYTES_MAX = 2 * ADMIN_ANSWER_BYTES_MAX,
+    /* A plan, each byte of it escaped, is the longest but for the metrics, which are texts. What is
+     * not used of it is never touched. */
+    ADMIN_ANSWER_BYTES_MAX = 6 * PLAN_BYTES_MAX + 64 * 1024,
+    ADMIN_POOL_BYTES_MAX = 32 * 1024 * 1024, /* of what slow readers have not taken; texts apart */
+    ADMIN_ANSWERS_MAX = 32,                  /* in a turn; /healthz and /readyz apart */
 };
 
 struct admin_config {
@@ -38,10 +40,14 @@ struct admin {
     const struct plan_served *served; /* pinned for the turn */
     struct request_context explain;
     struct drill drill;
+    struct texts metrics; /* by format; whatever can be counted can be scraped */
     struct reload_outcome outcome;
     char plan_text[PLAN_BYTES_MAX]; /* untouched until it is asked for */
 };
 
-void admin_init(struct admin *a, const struct admin_config *config);
+/* ERR_NO_MEMORY: there is no address space for the texts of scrapes. */
+enum err_code admin_init(struct admin *a, const struct admin_config *config,
+                         struct err *e) MUST_CHECK;
+void admin_done(struct admin *a);
 
 #endif

@@ -14,14 +14,19 @@ void answer_problem(struct exchange *x, const struct err *e)
     http_write_problem(x->out, e, &x->head, x->head_only);
 }
 
+void answer_too_long(struct exchange *x)
+{
+    struct err e;
+    err_set(&e, ERR_INTERNAL, "the answer is longer than answers can be");
+    answer_problem(x, &e);
+}
+
 void answer_end(struct exchange *x, struct answer a)
 {
     if (x->out->full) {
         x->out->len = a.begin;
         x->out->full = false;
-        struct err e;
-        err_set(&e, ERR_INTERNAL, "the answer is longer than answers can be");
-        answer_problem(x, &e);
+        answer_too_long(x);
         return;
     }
     http_head_end(x->out, a.mark);

@@ -22,6 +22,7 @@ void answer_end(struct exchange *x, struct answer a);
 
 void answer_with(struct exchange *x, int status, const char *content_type, struct span body);
 void answer_problem(struct exchange *x, const struct err *e);
+void answer_too_long(struct exchange *x);
 
 /* To GET /readyz, on either port. */
 void answer_ready(struct exchange *x, bool ready);

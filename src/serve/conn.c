@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -17,8 +18,11 @@ void conn_open(struct loop *l, struct conn *c)
 {
     int fd = c->fd;
     uint32_t slot = c->slot;
-    *c = (struct conn){
-        .deadline = {.kind = DEADLINE_NONE}, .fd = fd, .slot = slot, .state = CONN_READING};
+    *c = (struct conn){.deadline = {.kind = DEADLINE_NONE},
+                       .since_kind = DEADLINE_NONE,
+                       .fd = fd,
+                       .slot = slot,
+                       .state = CONN_READING};
     http_reader_init(&c->reader);
     deadline_arm(&l->deadlines, &c->deadline, DEADLINE_FRESH, l->now_ns);
     l->open++;
@@ -26,14 +30,34 @@ void conn_open(struct loop *l, struct conn *c)
     if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) conn_close(l, c);
 }
 
+/* ---- buffers ---- */
+
+/* From the pool; where that has nothing, a small one from what is reserved for the connection. */
+static bool conn_take(struct loop *l, struct conn *c, enum reserve_side side, size_t need,
+                      struct pool_buf *out)
+{
+    return pool_take(&l->pool, need, out) || reserve_take(l->reserve, c->slot, side, need, out);
+}
+
+static void conn_give(struct loop *l, struct pool_buf *b)
+{
+    if (b->data && !reserve_give(l->reserve, b)) pool_give(&l->pool, b);
+}
+
+static void conn_tell_lack(struct loop *l)
+{
+    if (l->service->writer) signal_buffers_max_reached(l->service->writer, (int)l->open);
+}
+
 void conn_close(struct loop *l, struct conn *c)
 {
     if (c->state == CONN_CLOSED) return;
     c->state = CONN_CLOSED;
     close(c->fd);
-    deadline_disarm(&c->deadline);
-    pool_give(&l->pool, &c->in);
-    pool_give(&l->pool, &c->out);
+    deadline_disarm(&l->deadlines, &c->deadline);
+    conn_give(l, &c->in);
+    conn_give(l, &c->out);
+    text_release(&c->text);
     c->next_closed = l->closed;
     l->closed = c;
     l->open--;
@@ -56,7 +80,7 @@ static void conn_linger(struct loop *l, struct conn *c)
     conn_watch(l, c, EPOLLIN); /* as long as there is something to throw away */
     c->state = CONN_LINGERING;
     c->linger_left = CONN_LINGER_BYTES_MAX;
-    pool_give(&l->pool, &c->in);
+    conn_give(l, &c->in);
     c->in_len = 0;
     deadline_arm(&l->deadlines, &c->deadline, DEADLINE_LINGER, l->now_ns);
 }
@@ -70,7 +94,6 @@ static bool send_failed(void)
 
 static void count_answered(struct loop *l, const struct conn_answered *answered, int count)
 {
-    if (count == 0) return;
     uint64_t now_ns = clock_mono_ns();
     for (int i = 0; i < count; i++)
         l->service->answered(l->service, answered[i].variant, answered[i].plan,
@@ -78,19 +101,42 @@ static void count_answered(struct loop *l, const struct conn_answered *answered,
     l->last_ns = now_ns;
 }
 
-/* Keeps what the peer did not take of l->out. */
+/* As send(), of both. */
+static ssize_t send_both(int fd, struct span first, struct span then)
+{
+    if (then.len == 0) return send(fd, first.data, first.len, MSG_NOSIGNAL);
+    struct iovec parts[] = {{(char *)(uintptr_t)first.data, first.len},
+                            {(char *)(uintptr_t)then.data, then.len}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+/* What is left of a text from `at` on. */
+static struct span text_rest(const struct text_hold *hold, size_t at)
+{
+    return hold->text ? (struct span){hold->text->data + at, hold->text->len - at}
+                      : (struct span){NULL, 0};
+}
+
+/* Keeps what the peer did not take of l->out and l->text, of which `sent` bytes are gone. */
 static void conn_hold_back(struct loop *l, struct conn *c, size_t sent)
 {
-    size_t rest = l->out.len - sent, answered_at = (rest + 7) & ~(size_t)7;
+    size_t head = sent < l->out.len ? l->out.len - sent : 0, answered_at = (head + 7) & ~(size_t)7;
     size_t answered_bytes = (size_t)l->answered_count * sizeof l->answered[0];
-    if (!pool_take(&l->pool, answered_at + answered_bytes, &c->out)) {
-        conn_close(l, c);
-        return;
+    c->text = l->text;
+    c->text_at = sent > l->out.len ? sent - l->out.len : 0;
+    l->text = (struct text_hold){0};
+    if (head + answered_bytes) {
+        if (!conn_take(l, c, RESERVE_OUT, answered_at + answered_bytes, &c->out)) {
+            conn_tell_lack(l);
+            conn_close(l, c);
+            return;
+        }
+        memcpy(c->out.data, l->out.data + l->out.len - head, head);
+        memcpy(c->out.data + answered_at, l->answered, answered_bytes);
     }
-    memcpy(c->out.data, l->out.data + sent, rest);
-    memcpy(c->out.data + answered_at, l->answered, answered_bytes);
     c->out_at = 0;
-    c->out_len = rest;
+    c->out_len = head;
     c->answered_count = l->answered_count;
     c->state = CONN_SENDING;
     deadline_arm(&l->deadlines, &c->deadline, DEADLINE_ANSWER, l->now_ns);
@@ -116,21 +162,30 @@ static void sample_end(struct loop *l, uint64_t begun_ns)
     l->service->sampled(l->service, &l->probe);
 }
 
-/* Sends what is in l->out, and empties it. The connection is then READING, or SENDING where the
- * peer did not take it all, or CLOSED. */
+/* Sends what is in l->out, and the text behind it, and empties both. The connection is then
+ * READING, or SENDING where the peer did not take it all, or CLOSED. */
 static void conn_flush(struct loop *l, struct conn *c)
 {
     if (l->out.len == 0) return;
     bool sampled = l->sample == SAMPLE_ANSWERED;
     uint64_t begun_ns = sampled ? clock_mono_ns() : 0;
-    ssize_t n = send(c->fd, l->out.data, l->out.len, MSG_NOSIGNAL);
+    size_t all = l->out.len;
+    ssize_t n;
+    if (l->text.text) {
+        struct span text = text_rest(&l->text, 0);
+        all += text.len;
+        n = send_both(c->fd, buf_text(&l->out), text);
+    } else {
+        n = send(c->fd, l->out.data, l->out.len, MSG_NOSIGNAL);
+    }
     if (sampled) sample_end(l, begun_ns);
     if (n < 0 && send_failed())
         conn_close(l, c);
-    else if (n >= 0 && (size_t)n == l->out.len)
+    else if (n >= 0 && (size_t)n == all)
         count_answered(l, l->answered, l->answered_count);
     else
         conn_hold_back(l, c, n < 0 ? 0 : (size_t)n);
+    if (l->text.text) text_release(&l->text);
     l->out.len = 0;
     l->answered_count = 0;
 }
@@ -160,7 +215,7 @@ static void conn_give_up(struct loop *l, struct conn *c, const struct err *e)
 {
     c->last = true;
     struct http_head head = {.close = true, .fields = l->service->fields, .date = l->date};
-    if (e->code == ERR_CONNECTIONS_MAX) head.extra = "Retry-After: 1\r\n";
+    if (e->code == ERR_BUFFERS_MAX) head.extra = "Retry-After: 1\r\n";
     conn_problem(l, head, e, c->in_body && c->reader.method == HTTP_HEAD);
 }
 
@@ -191,7 +246,7 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
         .bytes = bytes,
         .body = http_text(bytes, c->reader.body),
         .fd = c->fd,
-        .now_ns = l->now_ns,
+        .now_ns = c->seen_ns ? c->seen_ns : l->now_ns,
         .wall_us = l->wall_us,
         .head = head_next(l, c, more),
         .head_only = c->reader.method == HTTP_HEAD,
@@ -202,11 +257,19 @@ static void conn_answer(struct loop *l, struct conn *c, const char *bytes, bool 
     };
     l->service->answer(l->service, &x);
     INVARIANT(!l->out.full);
+    if (x.text.text) l->text = x.text;
     if (l->service->http && x.counted) signal_http(l->service->http, x.status);
     probe_mark(probe, STAGE_SIGNALS);
     if (x.variant >= 0)
         l->answered[l->answered_count++] =
-            (struct conn_answered){l->service->plan_tag, l->now_ns, x.variant};
+            (struct conn_answered){l->service->plan_tag, x.now_ns, x.variant};
+}
+
+/* What the request waited for has come. */
+static void conn_waited(struct loop *l, struct conn *c)
+{
+    deadline_disarm(&l->deadlines, &c->deadline);
+    c->since_kind = DEADLINE_NONE;
 }
 
 /* The head is there. Returns what reading on gives. */
@@ -219,7 +282,7 @@ static enum http_result conn_head(struct loop *l, struct conn *c, char *bytes, s
     enum http_result result = http_read(r, bytes, len);
     if (result != HTTP_MORE) return result;
 
-    deadline_disarm(&c->deadline); /* of the head */
+    conn_waited(l, c); /* for the head */
     if (!r->expect_continue) return result;
     if (c->refused) {
         /* Whether the body will come after this answer is the client's choice: RFC 9110, 10.1.1. */
@@ -231,13 +294,36 @@ static enum http_result conn_head(struct loop *l, struct conn *c, char *bytes, s
     return result;
 }
 
+/* What is answered in any turn. */
+static bool conn_must_answer(const struct loop *l, const struct conn *c)
+{
+    bool urgent = c->in_body && !c->refused && l->service->urgent_routes >> c->route->id & 1;
+    return l->no_place || (urgent && l->visit_left);
+}
+
+/* Whether a whole request, or a fault, is answered in this turn: if so, that is counted. The first
+ * one of a connection whose turn has come always is, so that all get on however slow the machine.
+ */
+static bool conn_may_answer(struct loop *l, const struct conn *c)
+{
+    bool first = l->visit_left == CONN_ANSWERS_MAX;
+    bool goes_on = l->visit_left && l->turn_left && (first || !loop_is_over(l));
+    if (!goes_on && !conn_must_answer(l, c)) return false;
+    if (l->visit_left) l->visit_left--;
+    if (l->turn_left) l->turn_left--;
+    return true;
+}
+
 /* Serves at most one request, which begins at `bytes`. Returns its length; 0: it is not whole, or
- * nothing is to be read any more (c->last). */
+ * not answered in this turn (c->unserved), or nothing is to be read any more (c->last). */
 static size_t conn_step(struct loop *l, struct conn *c, char *bytes, size_t len)
 {
     enum http_result result = http_read(&c->reader, bytes, len);
     if (result == HTTP_HEAD_READ) result = conn_head(l, c, bytes, len);
     if (result == HTTP_MORE) return 0;
+    /* Reading it again gives the same. */
+    c->unserved = !conn_may_answer(l, c);
+    if (c->unserved) return 0;
     if (result == HTTP_FAILED) {
         struct err e;
         err_set(&e, c->reader.error, "%s", c->reader.error_text);
@@ -253,7 +339,7 @@ static size_t conn_step(struct loop *l, struct conn *c, char *bytes, size_t len)
     if (probe) l->sample = SAMPLE_ANSWERED;
     http_reader_init(&c->reader);
     c->in_body = c->refused = false;
-    deadline_disarm(&c->deadline);
+    conn_waited(l, c);
     return used;
 }
 
@@ -263,21 +349,22 @@ static size_t conn_step(struct loop *l, struct conn *c, char *bytes, size_t len)
 static bool conn_keep(struct loop *l, struct conn *c, const char *rest, size_t len)
 {
     if (len == 0) {
-        pool_give(&l->pool, &c->in);
+        conn_give(l, &c->in);
     } else if (c->in.data) {
         memmove(c->in.data, rest, len);
     } else {
-        if (!pool_take(&l->pool, len, &c->in)) return false;
+        if (!conn_take(l, c, RESERVE_IN, len, &c->in)) return false;
         memcpy(c->in.data, rest, len);
     }
     c->in_len = len;
     return true;
 }
 
-static void conn_no_memory(struct loop *l, struct conn *c)
+static void conn_no_buffer(struct loop *l, struct conn *c)
 {
     struct err e;
-    err_set(&e, ERR_CONNECTIONS_MAX, "too many requests are under way; try again in a second");
+    err_set(&e, ERR_BUFFERS_MAX, "too many requests are under way; try again in a second");
+    conn_tell_lack(l);
     conn_give_up(l, c, &e);
     conn_flush(l, c);
     if (c->state == CONN_READING) conn_linger(l, c);
@@ -290,17 +377,38 @@ static void conn_wait(struct loop *l, struct conn *c)
     enum deadline_kind kind = c->in_body                      ? DEADLINE_BODY
                               : !http_reader_idle(&c->reader) ? DEADLINE_HEAD
                                                               : DEADLINE_IDLE;
+    if (kind == DEADLINE_IDLE && c->since_kind == DEADLINE_FRESH) kind = DEADLINE_FRESH;
     if (kind == DEADLINE_IDLE && c->deadline.kind == DEADLINE_FRESH) return;
+    if (c->deadline.kind == kind) return;
     /* From the last answer on, where there was one in this turn. */
-    if (c->deadline.kind != kind) deadline_arm(&l->deadlines, &c->deadline, kind, l->last_ns);
+    deadline_arm(&l->deadlines, &c->deadline, kind,
+                 c->since_kind == kind ? c->since_ns : l->last_ns);
+    c->since_kind = DEADLINE_NONE;
 }
 
-/* Serves what is there: bytes[0..len), which lies in l->in or in c->in. */
-static void conn_serve(struct loop *l, struct conn *c, char *bytes, size_t len)
+static bool conn_is_queued(const struct conn *c)
+{
+    return c->deadline.kind == DEADLINE_QUEUED;
+}
+
+void conn_put_off(struct loop *l, struct conn *c, uint32_t events)
+{
+    c->pending |= events;
+    if (conn_is_queued(c)) return;
+    if (!c->seen_ns) c->seen_ns = l->now_ns;
+    if (c->deadline.kind != DEADLINE_NONE) {
+        c->since_kind = c->deadline.kind;
+        c->since_ns = deadline_armed_ns(&l->deadlines, &c->deadline);
+    }
+    deadline_arm(&l->deadlines, &c->deadline, DEADLINE_QUEUED, l->now_ns);
+}
+
+/* Serves what begins at `bytes`, until it ends or the connection's turn does. Returns how much. */
+static size_t conn_serve_some(struct loop *l, struct conn *c, char *bytes, size_t len)
 {
     size_t at = 0;
     while (at < len && c->state == CONN_READING && !c->last) {
-        if (!loop_has_room(l)) {
+        if (loop_must_flush(l)) {
             conn_flush(l, c);
             continue;
         }
@@ -309,16 +417,34 @@ static void conn_serve(struct loop *l, struct conn *c, char *bytes, size_t len)
         at += used;
     }
     if (c->state == CONN_READING) conn_flush(l, c);
-    if (c->state == CONN_CLOSED) return;
-    if (c->last) at = len;
-    if (!conn_keep(l, c, bytes + at, len - at)) {
-        if (c->state == CONN_SENDING)
-            conn_close(l, c);
-        else
-            conn_no_memory(l, c);
+    return c->last ? len : at;
+}
+
+/* Serves what is there: bytes[0..len), which lies in l->in or in c->in. */
+static void conn_serve(struct loop *l, struct conn *c, char *bytes, size_t len)
+{
+    c->unserved = false;
+    size_t at = 0;
+    bool kept;
+    for (;;) {
+        at += conn_serve_some(l, c, bytes + at, len - at);
+        l->no_place = false;
+        if (c->state == CONN_CLOSED) return;
+        kept = conn_keep(l, c, bytes + at, len - at);
+        if (kept || !c->unserved || c->state != CONN_READING) break;
+        /* There is no place to keep for its next turn what is there: so all of it is served now. */
+        l->no_place = true;
+    }
+    if (!kept && c->state == CONN_SENDING) {
+        conn_tell_lack(l);
+        conn_close(l, c);
+    } else if (!kept) {
+        conn_no_buffer(l, c);
     } else if (c->state == CONN_READING) {
         if (c->last)
             conn_linger(l, c);
+        else if (c->unserved)
+            conn_put_off(l, c, 0);
         else
             conn_wait(l, c);
     }
@@ -346,7 +472,7 @@ static bool conn_grow(struct loop *l, struct conn *c)
     struct pool_buf larger;
     if (!pool_take(&l->pool, 2 * c->in.cap, &larger)) return false;
     memcpy(larger.data, c->in.data, c->in_len);
-    pool_give(&l->pool, &c->in);
+    conn_give(l, &c->in);
     c->in = larger;
     return true;
 }
@@ -355,16 +481,18 @@ static bool conn_grow(struct loop *l, struct conn *c)
 static bool conn_read(struct loop *l, struct conn *c)
 {
     if (c->in.data && c->in.cap - c->in_len < INPUT_ROOM_MIN && c->in.cap < POOL_BYTES_KEPT_MAX &&
-        !conn_grow(l, c)) {
-        conn_no_memory(l, c);
+        !conn_grow(l, c) && c->in_len == c->in.cap) {
+        conn_no_buffer(l, c);
         return false;
     }
     char *bytes = c->in.data ? c->in.data : l->in;
-    size_t cap = c->in.data ? c->in.cap : LOOP_IN_BYTES;
+    size_t cap = c->in.data ? c->in.cap : LOOP_READ_BYTES;
     INVARIANT(c->in_len < cap);
     sample_begin(l);
     size_t room = cap - c->in_len;
-    ssize_t n = recv(c->fd, bytes + c->in_len, room, 0);
+    ssize_t n;
+    do n = recv(c->fd, bytes + c->in_len, room, 0);
+    while (n < 0 && errno == EINTR); /* what is left unread, nobody tells of again */
     if (n > 0)
         conn_serve(l, c, bytes, c->in_len + (size_t)n);
     else if (n == 0)
@@ -375,13 +503,16 @@ static bool conn_read(struct loop *l, struct conn *c)
     return n > 0 && (size_t)n == room;
 }
 
-/* Reads what is there; and where the peer has shut its side, on to the end. */
-static void conn_read_on(struct loop *l, struct conn *c, bool ended)
+/* Reads what is there; and where the peer has shut its side, on to the end. What is then left for
+ * the next turn, nobody tells again. Inlined where an ordinary request comes, too. */
+static inline __attribute__((always_inline)) void conn_read_on(struct loop *l, struct conn *c,
+                                                               uint32_t events)
 {
+    uint32_t ended = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
     bool more = conn_read(l, c);
     for (int reads = 1; c->state == CONN_READING && (more || ended); reads++) {
-        if (reads == READS_MAX) {
-            conn_watch(l, c, (uint32_t)CONN_WATCHED); /* told again in the next turn */
+        if (reads == READS_MAX || conn_is_queued(c)) {
+            conn_put_off(l, c, EPOLLIN | ended);
             return;
         }
         more = conn_read(l, c);
@@ -392,24 +523,36 @@ static void conn_read_on(struct loop *l, struct conn *c, bool ended)
 
 static void conn_send(struct loop *l, struct conn *c)
 {
-    ssize_t n = send(c->fd, c->out.data + c->out_at, c->out_len - c->out_at, MSG_NOSIGNAL);
+    if (!text_is_valid(&c->text)) {
+        conn_close(l, c);
+        return;
+    }
+    struct span head = {NULL, 0}, text = text_rest(&c->text, c->text_at);
+    if (c->out_len) head = (struct span){c->out.data + c->out_at, c->out_len - c->out_at};
+    ssize_t n =
+        head.len ? send_both(c->fd, head, text) : send_both(c->fd, text, (struct span){NULL, 0});
     if (n < 0) {
         if (send_failed()) conn_close(l, c);
         return;
     }
-    c->out_at += (size_t)n;
-    if (c->out_at < c->out_len) return;
+    size_t of_head = (size_t)n < head.len ? (size_t)n : head.len;
+    c->out_at += of_head;
+    c->text_at += (size_t)n - of_head;
+    if ((size_t)n < head.len + text.len) return;
 
-    const char *behind = c->out.data + ((c->out_len + 7) & ~(size_t)7);
-    count_answered(l, (const struct conn_answered *)(const void *)behind, c->answered_count);
-    pool_give(&l->pool, &c->out);
+    if (c->answered_count) {
+        const char *behind = c->out.data + ((c->out_len + 7) & ~(size_t)7);
+        count_answered(l, (const struct conn_answered *)(const void *)behind, c->answered_count);
+    }
+    conn_give(l, &c->out);
+    text_release(&c->text);
     c->state = CONN_READING;
     conn_watch(l, c, (uint32_t)CONN_WATCHED);
     if (c->last) {
         conn_linger(l, c);
         return;
     }
-    deadline_disarm(&c->deadline);
+    conn_waited(l, c);
     if (c->in_len)
         conn_serve(l, c, c->in.data, c->in_len);
     else
@@ -428,9 +571,13 @@ static void conn_discard(struct loop *l, struct conn *c)
 
 void conn_event(struct loop *l, struct conn *c, uint32_t events)
 {
+    l->visit_left = CONN_ANSWERS_MAX;
     switch (c->state) {
     case CONN_READING:
-        conn_read_on(l, c, events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR));
+        if (conn_is_queued(c))
+            c->pending |= events;
+        else
+            conn_read_on(l, c, events);
         break;
     case CONN_SENDING:
         conn_send(l, c);
@@ -441,6 +588,21 @@ void conn_event(struct loop *l, struct conn *c, uint32_t events)
     case CONN_CLOSED:
         break; /* earlier in this turn */
     }
+}
+
+void conn_resume(struct loop *l, struct conn *c)
+{
+    uint32_t events = c->pending;
+    c->pending = 0;
+    l->visit_left = CONN_ANSWERS_MAX;
+    deadline_disarm(&l->deadlines, &c->deadline);
+    if (c->unserved) conn_serve(l, c, c->in.data, c->in_len);
+    if (c->state == CONN_READING && conn_is_queued(c))
+        c->pending |= events;
+    else if (c->state == CONN_READING && events) /* else it is told again */
+        conn_read_on(l, c, events);
+    if (c->state == CONN_READING && c->deadline.kind == DEADLINE_NONE) conn_wait(l, c);
+    if (!conn_is_queued(c)) c->seen_ns = 0;
 }
 
 void conn_expire(struct loop *l, struct conn *c)

@@ -1,11 +1,12 @@
 /* conn: one connection, from its first byte to its last, as HTTP/1.1 has it.
  *
- * Requests are answered in order; those that arrive together are answered with one send. While an
- * answer is not taken by the peer, nothing more is read from it. Every wait has a limit for the
- * whole of what is waited for. After an error the connection goes on only where it is certain where
- * the next request begins; else the answer is sent, our side is shut, and what the peer still sends
- * is thrown away for a while, so that the answer is not lost with it (RFC 9112, 9.6). Nothing of a
- * body that was not read is ever taken for a request.
+ * Requests are answered in order; those that arrive together are answered with one send. Once
+ * CONN_ANSWERS_MAX of them have been answered, the connection waits for its next turn (loop.h).
+ * While an answer is not taken by the peer, nothing more is read from it. Every wait has a limit
+ * for the whole of what is waited for. After an error the connection goes on only where it is
+ * certain where the next request begins; else the answer is sent, our side is shut, and what the
+ * peer still sends is thrown away for a while, so that the answer is not lost with it (RFC
+ * 9112, 9.6). Nothing of a body that was not read is ever taken for a request.
  *
  * Threads: a connection belongs to its loop's. Ownership: slots are the server's; an open one owns
  * its descriptor and its buffers. */
@@ -15,6 +16,7 @@
 #include "serve/deadline.h"
 #include "serve/pool.h"
 #include "serve/route.h"
+#include "serve/text.h"
 #include "wire/http_read.h"
 
 #include <sys/epoll.h>
@@ -31,6 +33,9 @@ enum {
     CONN_FRESH_MS = 1000,
     CONN_QUIET_MS = 2000,
     CONN_LINGER_BYTES_MAX = 8 * 1024 * 1024,
+    /* Who has been silent for less may be about to ask, and is not closed to make room. */
+    CONN_SILENT_MS = 20,
+    CONN_ANSWERS_MAX = 32, /* in one turn; then the others come first */
 };
 
 enum conn_state {
@@ -56,14 +61,24 @@ struct conn {
     bool refused;    /* its head alone shows an error, to be told when the body has been read */
     bool last;       /* nothing is read after what has been answered */
     bool peer_ended; /* the peer has shut its side */
+    bool unserved;   /* `in` has what it was not this connection's turn for any more */
+    /* Where it waits for its turn, DEADLINE_QUEUED: what epoll has told and nobody has acted on
+     * yet; and what it waited for before, and since when, so that no limit begins anew by that. */
+    uint32_t pending;
+    enum deadline_kind since_kind;
+    uint64_t since_ns;
+    uint64_t seen_ns; /* when what waits for its turn was seen; 0: in this turn */
     uint32_t linger_left;
     struct http_reader reader;
     const struct route *route; /* valid where in_body and not refused */
 
     struct pool_buf in; /* what has come of a request that is not whole, or not yet looked at */
     size_t in_len;
-    struct pool_buf out; /* out.data[out_at..out_len) is not sent yet */
+    /* Not sent yet: out.data[out_at..out_len), and then what is behind text_at of the text. */
+    struct pool_buf out;
     size_t out_at, out_len;
+    struct text_hold text;
+    size_t text_at;
     int answered_count; /* struct conn_answered behind out_len, aligned */
     struct conn *next_closed;
 };
@@ -78,6 +93,12 @@ enum { CONN_WATCHED = (int)(EPOLLIN | EPOLLRDHUP | EPOLLET) };
 
 /* What epoll saw: its `events`. */
 void conn_event(struct loop *l, struct conn *c, uint32_t events);
+
+/* Instead of conn_event, where the turn is over: it waits for the next one, with what epoll saw. */
+void conn_put_off(struct loop *l, struct conn *c, uint32_t events);
+
+/* It is its turn again. */
+void conn_resume(struct loop *l, struct conn *c);
 
 /* Its deadline has passed. */
 void conn_expire(struct loop *l, struct conn *c);

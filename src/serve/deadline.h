@@ -17,6 +17,7 @@ enum deadline_kind {
     DEADLINE_BODY,   /* its body, from the end of the head */
     DEADLINE_ANSWER, /* the peer takes the answer */
     DEADLINE_LINGER, /* the peer closes after our last word */
+    DEADLINE_QUEUED, /* not for the peer, but for its own next turn: never due */
     DEADLINE_COUNT,
     DEADLINE_NONE = DEADLINE_COUNT,
 };
@@ -29,15 +30,18 @@ struct deadline {
 
 struct deadlines {
     struct deadline lists[DEADLINE_COUNT]; /* heads of rings */
+    uint32_t counts[DEADLINE_COUNT];
     uint64_t timeout_ns[DEADLINE_COUNT];
 };
 
+/* The timeout of DEADLINE_QUEUED is not used. */
 void deadlines_init(struct deadlines *d, const uint64_t timeout_ns[DEADLINE_COUNT]);
 
 /* Leaves the list it is in. */
-void deadline_disarm(struct deadline *one);
+void deadline_disarm(struct deadlines *d, struct deadline *one);
 
-/* Due `timeout_ns[kind]` after `now_ns`, which must not go back between calls. */
+/* Due `timeout_ns[kind]` after `now_ns`, which should not go back between calls: one that is armed
+ * as of an earlier time may be told due late, once those that were armed before it are gone. */
 void deadline_arm(struct deadlines *d, struct deadline *one, enum deadline_kind kind,
                   uint64_t now_ns);
 
@@ -49,6 +53,13 @@ struct deadline *deadline_find_first(struct deadlines *d, enum deadline_kind kin
 
 /* The one that was armed the longest ago; NULL if none is. */
 struct deadline *deadline_find_oldest(struct deadlines *d);
+
+/* The same among those of which no byte of a request has come; and how many these are. */
+struct deadline *deadline_find_silent(struct deadlines *d);
+static inline uint32_t deadline_silent_count(const struct deadlines *d)
+{
+    return d->counts[DEADLINE_FRESH] + d->counts[DEADLINE_IDLE];
+}
 
 /* When `one`, which is in a list, was armed. */
 static inline uint64_t deadline_armed_ns(const struct deadlines *d, const struct deadline *one)

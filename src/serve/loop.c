@@ -29,6 +29,7 @@ enum err_code loop_open(struct loop *l, const struct loop_config *config, struct
 {
     *l = (struct loop){.service = config->service,
                        .conns = config->conns,
+                       .reserve = config->reserve,
                        .kept_max = config->kept_max,
                        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
                        .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -37,6 +38,7 @@ enum err_code loop_open(struct loop *l, const struct loop_config *config, struct
     l->date_s = -1;
     date_note(l);
     pool_init(&l->pool, config->pool_bytes_max);
+    pool_warm(&l->pool);
     deadlines_init(&l->deadlines, config->timeout_ns);
     size_t out_bytes = loop_out_bytes(config->service->answer_bytes_max);
     l->in = malloc(LOOP_IN_BYTES);
@@ -86,6 +88,26 @@ void loop_phase_set(struct loop *l, enum loop_phase phase)
 {
     atomic_store(&l->phase, (int)phase);
     loop_wake(l);
+}
+
+void loop_ask(struct loop *l, uint32_t count)
+{
+    atomic_fetch_add(&l->asked, count);
+    loop_wake(l);
+}
+
+uint32_t loop_silent(const struct loop *l)
+{
+    uint32_t asked = atomic_load(&l->asked);
+    uint32_t silent = atomic_load_explicit(&l->silent_seen, memory_order_relaxed);
+    return silent > asked ? silent - asked : 0;
+}
+
+bool loop_silent_is_known(const struct loop *l)
+{
+    uint32_t seen = atomic_load_explicit(&l->arrived_seen, memory_order_acquire);
+    return seen == atomic_load_explicit(&l->arrived.put, memory_order_relaxed) &&
+           atomic_load(&l->asked) == 0;
 }
 
 /* ---- lag ---- */
@@ -142,7 +164,7 @@ static int turn_wait_ms(const struct loop *l)
 {
     uint64_t next_ns = deadline_next_ns(&l->deadlines), now_ns = l->last_ns;
     uint64_t ms_max = l->phase_seen < LOOP_CLOSING ? LOOP_TURN_MS : LOOP_TURN_ENDING_MS;
-    if (next_ns <= now_ns) return 0;
+    if (next_ns <= now_ns || l->deadlines.counts[DEADLINE_QUEUED]) return 0;
     /* Rounded up: to wake before it is due would be to turn for nothing. */
     uint64_t ms = (next_ns - now_ns + 999999) / 1000000;
     return (int)(ms < ms_max ? ms : ms_max);
@@ -172,6 +194,20 @@ static void make_room(struct loop *l)
     }
 }
 
+/* A request that has come has been seen in this turn: so what is still silent may go. */
+static void give_way(struct loop *l)
+{
+    if (!atomic_load_explicit(&l->asked, memory_order_relaxed)) return;
+    struct deadline *silent;
+    for (uint32_t n = atomic_load(&l->asked); n > 0; n--) {
+        silent = deadline_find_silent(&l->deadlines);
+        if (silent &&
+            deadline_armed_ns(&l->deadlines, silent) + CONN_SILENT_MS * 1000000ull <= l->now_ns)
+            conn_close(l, (struct conn *)(void *)silent);
+        atomic_fetch_sub(&l->asked, 1);
+    }
+}
+
 static void close_all(struct loop *l, enum deadline_kind kind)
 {
     struct deadline *first;
@@ -190,8 +226,58 @@ static void close_quiet(struct loop *l, enum deadline_kind kind, uint64_t quiet_
         conn_close(l, (struct conn *)(void *)first);
 }
 
-/* One turn. Returns false when it was the last one. */
-static bool loop_turn(struct loop *l)
+/* ---- serving ---- */
+
+/* What has come. Whoever may not be answered in this turn, but may have something urgent to ask, is
+ * read all the same. */
+static void serve_events(struct loop *l, const struct epoll_event *events, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct conn *c = events[i].data.ptr;
+        if (!c) continue; /* woken */
+        if (loop_is_over(l)) l->turn_left = 0;
+        if (l->turn_left == 0 && c->state == CONN_READING && !l->service->urgent_routes)
+            conn_put_off(l, c, events[i].events);
+        else
+            conn_event(l, c, events[i].events);
+    }
+}
+
+/* Those that were in the queue when this began, each once, as far as the turn goes. */
+static void serve_queue(struct loop *l)
+{
+    uint32_t count = l->deadlines.counts[DEADLINE_QUEUED];
+    struct deadline *first;
+    while (count-- > 0 && (first = deadline_find_first(&l->deadlines, DEADLINE_QUEUED))) {
+        conn_resume(l, (struct conn *)(void *)first);
+        if (l->turn_left == 0 || loop_is_over(l)) break;
+    }
+}
+
+static void serve(struct loop *l, const struct epoll_event *events, int count)
+{
+    bool queue = l->deadlines.counts[DEADLINE_QUEUED] > 0;
+    if (count <= 0 && !queue) return;
+    uint32_t max = l->service->turn_answers_max;
+    l->turn_left = queue ? 0 : max ? max : UINT32_MAX;
+    l->service->turn_begin(l->service);
+    serve_events(l, events, count);
+    if (queue) {
+        l->turn_left = max ? max : UINT32_MAX;
+        serve_queue(l);
+    }
+    l->service->turn_end(l->service);
+}
+
+static void age_pool(struct loop *l, bool idle)
+{
+    const uint64_t busy_ns = (uint64_t)(LOOP_POOL_AGE_BUSY_MS - LOOP_POOL_AGE_MS) * 1000000;
+    if (!idle && l->now_ns < l->pool_age_ns + busy_ns) return;
+    pool_age(&l->pool);
+    l->pool_age_ns = l->now_ns + (uint64_t)LOOP_POOL_AGE_MS * 1000000;
+}
+
+bool loop_turn(struct loop *l)
 {
     struct epoll_event events[LOOP_EVENTS_MAX];
     /* Read before the wait: what had come when the phase changed is still served. */
@@ -203,18 +289,17 @@ static bool loop_turn(struct loop *l)
     date_note(l);
     turn_note(l);
     take_arrived(l);
-
-    if (n > 0) l->service->turn_begin(l->service);
-    for (int i = 0; i < n; i++) {
-        if (events[i].data.ptr) conn_event(l, events[i].data.ptr, events[i].events);
-    }
-    if (n > 0) l->service->turn_end(l->service);
+    serve(l, events, n);
 
     struct deadline *due;
     while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
         conn_expire(l, (struct conn *)(void *)due);
     make_room(l);
-    if (l->phase_seen >= LOOP_CLOSING && n < LOOP_EVENTS_MAX) {
+    /* Who seems to be silent is that only if all that has come was seen: not where a signal, or the
+     * process being stopped and going on, ended the wait. */
+    bool all_seen = n >= 0 && n < LOOP_EVENTS_MAX;
+    if (all_seen) give_way(l);
+    if (l->phase_seen >= LOOP_CLOSING && all_seen) {
         close_quiet(l, DEADLINE_FRESH, CONN_FRESH_MS, before_ns);
         close_quiet(l, DEADLINE_IDLE, CONN_QUIET_MS, before_ns);
     }
@@ -222,7 +307,13 @@ static bool loop_turn(struct loop *l)
         for (int kind = 0; kind < DEADLINE_COUNT; kind++) close_all(l, (enum deadline_kind)kind);
     give_back_closed(l);
     atomic_store_explicit(&l->open_seen, l->open, memory_order_relaxed);
+    atomic_store_explicit(&l->silent_seen, deadline_silent_count(&l->deadlines),
+                          memory_order_relaxed);
+    atomic_store_explicit(&l->arrived_seen,
+                          atomic_load_explicit(&l->arrived.taken, memory_order_relaxed),
+                          memory_order_release);
     lag_note(l);
+    if (l->now_ns >= l->pool_age_ns) age_pool(l, l->last_ns == l->now_ns);
     return l->phase_seen < LOOP_ENDING || l->open > 0;
 }
 

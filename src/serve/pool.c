@@ -22,15 +22,34 @@ static int class_of(size_t bytes)
     return c;
 }
 
+/* The first kept one of a size. There must be one. */
+static struct pool_free *pool_pop(struct pool *p, int c)
+{
+    struct pool_free *first = p->free[c];
+    p->free[c] = first->next;
+    p->kept[c]--;
+    if (p->kept[c] < p->spare[c]) p->spare[c] = p->kept[c];
+    return first;
+}
+
+static void pool_free_one(struct pool *p, int c)
+{
+    free(pool_pop(p, c));
+    p->bytes -= class_bytes[c];
+}
+
 static void pool_trim(struct pool *p)
 {
+    for (int c = 0; c < POOL_CLASSES; c++)
+        while (p->free[c]) pool_free_one(p, c);
+}
+
+void pool_age(struct pool *p)
+{
     for (int c = 0; c < POOL_CLASSES; c++) {
-        while (p->free[c]) {
-            struct pool_free *kept = p->free[c];
-            p->free[c] = kept->next;
-            free(kept);
-            p->bytes -= class_bytes[c];
-        }
+        uint32_t count = p->spare[c] < POOL_AGED_MAX ? p->spare[c] : POOL_AGED_MAX;
+        while (count-- > 0 && p->kept[c] > 1) pool_free_one(p, c);
+        p->spare[c] = p->kept[c];
     }
 }
 
@@ -39,9 +58,7 @@ bool pool_take(struct pool *p, size_t need, struct pool_buf *out)
     int c = class_of(need);
     size_t cap = c < POOL_CLASSES ? class_bytes[c] : need;
     if (c < POOL_CLASSES && p->free[c]) {
-        struct pool_free *kept = p->free[c];
-        p->free[c] = kept->next;
-        *out = (struct pool_buf){(char *)kept, cap};
+        *out = (struct pool_buf){(char *)pool_pop(p, c), cap};
         return true;
     }
     /* Kept buffers of other sizes must not be what keeps this one from being had. */
@@ -54,6 +71,14 @@ bool pool_take(struct pool *p, size_t need, struct pool_buf *out)
     return true;
 }
 
+void pool_warm(struct pool *p)
+{
+    struct pool_buf all[POOL_CLASSES] = {{0}};
+    for (int c = 0; c < POOL_CLASSES; c++)
+        if (!pool_take(p, class_bytes[c], &all[c])) break;
+    for (int c = 0; c < POOL_CLASSES; c++) pool_give(p, &all[c]);
+}
+
 void pool_give(struct pool *p, struct pool_buf *b)
 {
     if (!b->data) return;
@@ -62,6 +87,7 @@ void pool_give(struct pool *p, struct pool_buf *b)
         struct pool_free *kept = (struct pool_free *)(void *)b->data;
         kept->next = p->free[c];
         p->free[c] = kept;
+        p->kept[c]++;
     } else {
         free(b->data);
         p->bytes -= b->cap;

@@ -204,6 +204,7 @@ static uint32_t not_applied(const struct reload *r, const struct settings *setti
         [AT_START_ADMIN] = !span_equal(a->admin, b->admin),
         [AT_START_WORKERS] = a->workers != b->workers,
         [AT_START_CONNECTIONS_MAX] = a->connections_max != b->connections_max,
+        [AT_START_PER_ADDRESS_MAX] = a->per_address_max != b->per_address_max,
         [AT_START_TIMEOUTS] = a->head_timeout_ms != b->head_timeout_ms ||
                               a->body_timeout_ms != b->body_timeout_ms ||
                               a->answer_timeout_ms != b->answer_timeout_ms ||

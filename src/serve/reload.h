@@ -45,6 +45,7 @@ enum {
     X(ADMIN, "server.admin")                     \
     X(WORKERS, "server.workers")                 \
     X(CONNECTIONS_MAX, "server.connections_max") \
+    X(PER_ADDRESS_MAX, "server.per_address_max") \
     X(TIMEOUTS, "server.*_timeout")              \
     X(SINK, "log.sink")
 

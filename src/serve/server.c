@@ -52,6 +52,7 @@ struct server {
 
     struct conn *conns;
     size_t conns_bytes;
+    struct reserve reserve;   /* of buffers, for each of them */
     uint64_t descriptors_max; /* the limit of open files, and its parts for connections */
     struct descriptors descriptors;
     int listen_fd, admin_fd; /* until the acceptor has them */
@@ -197,12 +198,14 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
     if (s->conns == MAP_FAILED) s->conns = NULL;
     s->workers = calloc((size_t)s->worker_count, sizeof s->workers[0]);
     s->admin = calloc(1, sizeof *s->admin);
-    if (!s->conns || !s->workers || !s->admin)
+    bool reserved = reserve_init(&s->reserve, connections + ADMIN_CONNECTIONS_MAX);
+    if (!s->conns || !s->workers || !s->admin || !reserved)
         return err_set(e, ERR_NO_MEMORY, "there is not enough memory for %u connections",
                        connections);
 
     struct loop_config config = {.conns = s->conns,
                                  .conn_count = connections,
+                                 .reserve = &s->reserve,
                                  .pool_bytes_max =
                                      (size_t)(WORKER_POOLS_BYTES_MAX / s->worker_count)};
     timeouts_of(settings, config.timeout_ns);
@@ -215,17 +218,19 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
         s->worker_loops[i] = s->threads[i].loop;
     }
 
-    admin_init(s->admin, &(struct admin_config){
-                             .live = &s->live,
-                             .reader = s->worker_count,
-                             .reload = &s->reload,
-                             .signals = s->signals,
-                             .writer = signals_writer(s->signals, s->worker_count + WRITER_ADMIN),
-                             .workers = s->worker_loops,
-                             .worker_count = s->worker_count,
-                             .threads = &s->stall,
-                             .ready = &s->ready,
-                         });
+    const struct admin_config admin = {
+        .live = &s->live,
+        .reader = s->worker_count,
+        .reload = &s->reload,
+        .signals = s->signals,
+        .writer = signals_writer(s->signals, s->worker_count + WRITER_ADMIN),
+        .workers = s->worker_loops,
+        .worker_count = s->worker_count,
+        .threads = &s->stall,
+        .ready = &s->ready,
+    };
+    enum err_code code = admin_init(s->admin, &admin, e);
+    if (code) return code;
     config.service = &s->admin->service;
     config.conn_count = ADMIN_CONNECTIONS_MAX;
     config.pool_bytes_max = ADMIN_POOL_BYTES_MAX;
@@ -233,10 +238,10 @@ static enum err_code loops_open(struct server *s, const struct server_config *se
     return loop_thread_open(&s->admin_thread, &config, e);
 }
 
-static enum err_code doors_open(struct server *s, int connections_max,
+static enum err_code doors_open(struct server *s, const struct settings_server *settings,
                                 const struct listen_inherited *inherited, struct err *e)
 {
-    uint32_t connections = (uint32_t)connections_max;
+    uint32_t connections = (uint32_t)settings->connections_max;
     const struct door_config doors[] = {
         {.listen_fd = s->listen_fd,
          .inherited = inherited->decide != 0,
@@ -244,7 +249,8 @@ static enum err_code doors_open(struct server *s, int connections_max,
          .loop_count = s->worker_count,
          .slot_count = connections,
          .open_max = s->descriptors.decisions,
-         .counted = true},
+         .counted = true,
+         .per_address_max = (uint32_t)settings->per_address_max},
         {.listen_fd = s->admin_fd,
          .inherited = inherited->admin != 0,
          .loops = &s->admin_thread.loop,
@@ -340,7 +346,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     descriptors_get(s, connections_max);
     signals_gauge_set(s->signals, GAUGE_CONNECTIONS_MAX, s->descriptors.decisions);
     if ((code = loops_open(s, config, e))) return code;
-    if ((code = doors_open(s, connections_max, &config->inherited, e))) return code;
+    if ((code = doors_open(s, settings, &config->inherited, e))) return code;
     threads_watch(s);
     if (stop_before_ready(s)) return ERR_OK;
     atomic_store(&s->ready, true);
@@ -588,6 +594,8 @@ uint64_t server_close(struct server *s)
     if (s->listen_fd >= 0) close(s->listen_fd);
     if (s->admin_fd >= 0) close(s->admin_fd);
     if (s->conns) munmap(s->conns, s->conns_bytes);
+    reserve_done(&s->reserve);
+    if (s->admin) admin_done(s->admin);
     free(s->workers);
     free(s->admin);
     free(s);

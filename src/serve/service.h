@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "decide/probe.h"
 #include "serve/route.h"
+#include "serve/text.h"
 #include "signal/signals.h"
 #include "wire/http_write.h"
 
@@ -18,7 +19,7 @@ struct exchange {
     const char *bytes; /* what the reader's ranges point into */
     struct span body;
     int fd;
-    uint64_t now_ns; /* when its last byte was seen */
+    uint64_t now_ns; /* when its last byte was seen, which may have been in an earlier turn */
     int64_t wall_us;
     struct http_head head; /* how the connection goes on; status and content type are to be set */
     bool head_only;        /* the answer must have no body (HEAD) */
@@ -27,15 +28,23 @@ struct exchange {
 
     /* What the service tells back. */
     int status;
-    int variant;  /* whose duration is to be counted; -1: none */
-    bool counted; /* among the answers of service->http */
+    int variant;           /* whose duration is to be counted; -1: none */
+    bool counted;          /* among the answers of service->http */
+    struct text_hold text; /* the body, where `out` has only the head; the caller's to release */
 };
 
 struct service {
     const struct route_table *routes;
-    struct signal_writer *http; /* counts answers; NULL: they are not counted */
-    const char *fields;         /* whole field lines that every answer has; NULL: none */
-    size_t answer_bytes_max;    /* room that is there whenever `answer` is called */
+    struct signal_writer *http;   /* counts answers; NULL: they are not counted */
+    struct signal_writer *writer; /* told what the loop itself finds out; NULL: nobody is */
+    const char *fields;           /* whole field lines that every answer has; NULL: none */
+    size_t answer_bytes_max;      /* room that is there whenever `answer` is called */
+    /* Answers are sent one by one, also where requests come together: each may have a text. */
+    bool answers_alone;
+    /* Of a loop's turn; what is over it waits for the next one, but for these routes, a bit each by
+     * number: they are answered when they are read. 0: only time limits a turn, and nobody is read
+     * before it is his turn. */
+    uint32_t turn_answers_max, urgent_routes;
 
     /* Around a turn in which something happened. */
     void (*turn_begin)(struct service *service);

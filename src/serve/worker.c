@@ -64,6 +64,7 @@ void worker_init(struct worker *w, struct plan_live *live, int reader, struct si
         .routes = &route_decisions,
         .http = writer,
         .fields = ANSWER_FIELDS,
+        .writer = writer,
         .answer_bytes_max = REPLY_EXPLAIN_BYTES_MAX + 1024,
         .turn_begin = worker_turn_begin,
         .turn_end = worker_turn_end,

@@ -37,7 +37,8 @@ uint64_t account_counter(const struct signals *s, enum signal_counter counter)
 static uint64_t connections_seen(const struct signals *s)
 {
     uint64_t n = 0;
-    for (int c = 0; c < SIGNAL_COUNTER_COUNT; c++) n += account_counter(s, (enum signal_counter)c);
+    for (int c = 0; c <= COUNTER_CONNECTIONS_LAST; c++)
+        n += account_counter(s, (enum signal_counter)c);
     return n;
 }
 
@@ -70,7 +71,11 @@ static uint64_t opportunities(const struct signals *s, int site,
         return accounts[SITE_SERVER_STARTED].fired;
     case SITE_ACCEPT_PAUSED:
     case SITE_CONNECTIONS_MAX_REACHED:
+    case SITE_PER_ADDRESS_MAX_REACHED:
         return connections_seen(s);
+    case SITE_BUFFERS_MAX_REACHED:
+        return series_sum(&s->series, METRIC_STATE, 0, STATE_STATUS_COUNT) +
+               account_counter(s, COUNTER_CONNECTIONS_REFUSED_BUFFERS);
     case SITE_SIGNAL_CONSTANT:
         return s->scribe.watch.judged;
     case SITE_LOG_SUPPRESSED:

@@ -101,3 +101,16 @@ void signal_connections_max_reached(struct signal_writer *writer, int connection
     signal_count(writer, COUNTER_CONNECTIONS_REFUSED_MAX);
     emit_connections_max_reached(writer, clock_wall_us(), field_connections(connections));
 }
+
+void signal_per_address_max_reached(struct signal_writer *writer, struct span peer, int connections)
+{
+    signal_count(writer, COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS);
+    emit_per_address_max_reached(writer, clock_wall_us(), field_peer(peer),
+                                 field_connections(connections));
+}
+
+void signal_buffers_max_reached(struct signal_writer *writer, int connections)
+{
+    signal_count(writer, COUNTER_CONNECTIONS_REFUSED_BUFFERS);
+    emit_buffers_max_reached(writer, clock_wall_us(), field_connections(connections));
+}

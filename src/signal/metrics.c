@@ -302,6 +302,10 @@ static void render(struct page *p, enum signal_metric metric)
     case METRIC_CONNECTIONS_REFUSED:
         counter_sample(p, metric, "connections_max", COUNTER_CONNECTIONS_REFUSED_MAX);
         counter_sample(p, metric, "per_address_max", COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS);
+        counter_sample(p, metric, "buffers_max", COUNTER_CONNECTIONS_REFUSED_BUFFERS);
+        break;
+    case METRIC_SCRAPES_CUT:
+        counter_sample(p, metric, NULL, COUNTER_SCRAPES_CUT);
         break;
     case METRIC_ACCEPT_PAUSED:
         counter_sample(p, metric, "descriptors", COUNTER_ACCEPT_PAUSED_DESCRIPTORS);

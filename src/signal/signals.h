@@ -123,6 +123,9 @@ enum signal_counter {
     COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS, /* reason per_address_max */
     COUNTER_ACCEPT_PAUSED_DESCRIPTORS,       /* reason descriptors: all are taken, or shared out */
     COUNTER_ACCEPT_PAUSED_MEMORY,            /* reason memory: ENOBUFS, ENOMEM */
+    COUNTER_CONNECTIONS_LAST = COUNTER_ACCEPT_PAUSED_MEMORY,
+    COUNTER_CONNECTIONS_REFUSED_BUFFERS, /* reason buffers_max */
+    COUNTER_SCRAPES_CUT,
     SIGNAL_COUNTER_COUNT,
 };
 
@@ -188,6 +191,10 @@ void signal_descriptors_short(struct signal_writer *writer, int connections, int
 void signal_operations_exposed(struct signal_writer *writer, struct span admin);
 /* Counts as well. */
 void signal_connections_max_reached(struct signal_writer *writer, int connections);
+/* Count as well. `peer`: HOST:PORT. `connections`: of that address; of that loop. */
+void signal_per_address_max_reached(struct signal_writer *writer, struct span peer,
+                                    int connections);
+void signal_buffers_max_reached(struct signal_writer *writer, int connections);
 
 /* ---- what is told when asked; allocates nothing ---- */
 

@@ -112,6 +112,8 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
 #define FIELDS_DESCRIPTORS_SHORT(F) F(connections) F(connections_max) F(descriptors)
 #define FIELDS_OPERATIONS_EXPOSED(F) F(admin)
 #define FIELDS_CONNECTIONS_MAX_REACHED(F) F(connections)
+#define FIELDS_PER_ADDRESS_MAX_REACHED(F) F(peer) F(connections)
+#define FIELDS_BUFFERS_MAX_REACHED(F) F(connections)
 #define FIELDS_SIGNAL_CONSTANT(F) F(signal) F(fired) F(opportunities) F(window_ms)
 #define FIELDS_LOG_SUPPRESSED(F) F(suppressed) F(dropped)
 #define FIELDS_LOG_LOST(F) F(sink_gone) F(disk_full)
@@ -176,6 +178,13 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     X(CONNECTIONS_MAX_REACHED, connections_max_reached, WARNING, NEVER, PLAN,                      \
       FIELDS_CONNECTIONS_MAX_REACHED, "A connection was refused because connections_max are open", \
       "a connection that was accepted, refused or put off")                                        \
+    X(PER_ADDRESS_MAX_REACHED, per_address_max_reached, WARNING, NEVER, PLAN,                      \
+      FIELDS_PER_ADDRESS_MAX_REACHED,                                                              \
+      "A connection was refused because its address has per_address_max of them",                  \
+      "a connection that was accepted, refused or put off")                                        \
+    X(BUFFERS_MAX_REACHED, buffers_max_reached, WARNING, NEVER, PLAN, FIELDS_BUFFERS_MAX_REACHED,  \
+      "A request or an answer found no buffer: all that may be had hold those of slow clients",    \
+      "a decision, or a connection ended for want of a buffer")                                    \
     X(SIGNAL_CONSTANT, signal_constant, WARNING, NEVER, PLAN, FIELDS_SIGNAL_CONSTANT,              \
       "A signal that is declared never or rare fires nearly always, and so tells nothing",         \
       "a window of a signal that is declared never or rare")                                       \
@@ -260,7 +269,10 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(CONNECTIONS_ACCEPTED, "interlude_connections_accepted", COUNTER, "",                        \
       "Connections accepted on the decision port", "a connection", RARE)                          \
     X(CONNECTIONS_REFUSED, "interlude_connections_refused", COUNTER, "reason",                    \
-      "Connections refused because of a limit", "a connection", NEVER)                            \
+      "Connections refused or ended because of a limit", "a connection", NEVER)                   \
+    X(SCRAPES_CUT, "interlude_scrapes_cut", COUNTER, "",                                          \
+      "Scrapes cut off because their reader was so slow that their text was needed again",        \
+      "a scrape", NEVER)                                                                          \
     X(ACCEPT_PAUSED, "interlude_accept_paused", COUNTER, "reason",                                \
       "Times that accepting paused because the system ran out of something", "a connection",      \
       NEVER)                                                                                      \

@@ -127,7 +127,13 @@ size_t http_head_begin(struct buf *b, const struct http_head *head)
 void http_head_end(struct buf *b, size_t mark)
 {
     if (mark == 0 || b->full) return;
-    size_t at = mark + LENGTH_WIDTH, length = b->len - at - HEAD_TAIL_LEN;
+    http_head_end_apart(b, mark, b->len - mark - LENGTH_WIDTH - HEAD_TAIL_LEN);
+}
+
+void http_head_end_apart(struct buf *b, size_t mark, size_t length)
+{
+    if (mark == 0 || b->full) return;
+    size_t at = mark + LENGTH_WIDTH;
     INVARIANT(length <= UINT32_MAX);
     do b->data[--at] = (char)('0' + length % 10);
     while (length /= 10);

@@ -154,10 +154,12 @@ class BackPressure(unittest.TestCase):
 
 class Connections(unittest.TestCase):
     def test_connections_max(self):
-        with Server(plan(server="connections_max: 5, workers: 2")) as server:
+        """Each in the middle of a request: the silent ones would give way (silent_flow.py)."""
+        half = len(decide()) // 2
+        with Server(plan(server="connections_max: 5, workers: 2, head_timeout: 60s")) as server:
             held = [Connection(server.decisions) for _ in range(5)]
             for c in held:
-                c.send(decide())
+                c.send(decide() + decide()[:half])
                 self.assertEqual(c.answer().status, 200)
             for _ in range(3):
                 with Connection(server.decisions) as further:
@@ -172,7 +174,7 @@ class Connections(unittest.TestCase):
             self.assertEqual(get(server.operations, "/readyz").status, 200)
             self.assertTrue(server.wait_log("connections_max_reached"))
             # Who has a connection keeps it; who gives it back makes a place.
-            held[0].send(decide())
+            held[0].send(decide()[half:])
             self.assertEqual(held[0].answer().status, 200)
             held.pop().close()
             wait_for(lambda: ask(server.decisions, decide()).status == 200, what="a place")
@@ -180,10 +182,11 @@ class Connections(unittest.TestCase):
                 c.close()
 
     def test_many_more_than_connections_max(self):
-        with Server(plan(server="connections_max: 2, workers: 1")) as server:
+        plan_text = plan(server="connections_max: 2, workers: 1, head_timeout: 60s")
+        with Server(plan_text) as server:
             held = [Connection(server.decisions) for _ in range(2)]
             for c in held:
-                c.send(decide())
+                c.send(decide() + decide()[:20])
                 c.answer()
             crowd = [Connection(server.decisions) for _ in range(300)]
             for c in crowd[-50:]:
@@ -225,11 +228,12 @@ class Connections(unittest.TestCase):
 
     def test_descriptors_used_up(self):
         """Accepting pauses, without spinning; who is connected is served; it goes on afterwards."""
-        with Server(plan(server="workers: 1"), descriptors=64) as server:
+        half = len(decide()) // 2
+        with Server(plan(server="workers: 1, head_timeout: 60s"), descriptors=64) as server:
             held = []
             for _ in range(80):
                 c = Connection(server.decisions)
-                c.send(decide())
+                c.send(decide() + decide()[:half])  # silent ones would give way
                 held.append(c)
             served = 0
             for c in held:
@@ -252,7 +256,7 @@ class Connections(unittest.TestCase):
             self.assertIn('interlude_accept_paused_total{reason="descriptors"} 1\n', metrics)
             self.assertIn("interlude_connections_max %d\n" % served, metrics)
             self.assertEqual(get(server.operations, "/healthz").status, 200)
-            held[0].send(decide())
+            held[0].send(decide()[half:])
             self.assertEqual(held[0].answer().status, 200)
             before = server.cpu_seconds()
             time.sleep(0.5)

@@ -124,18 +124,23 @@ class LastOnes(unittest.TestCase):
         self.assertEqual(server.wait_exit(), 0)
 
     def test_full_of_idle_connections(self):
-        """The descriptors are all taken by connections that are idle; others wait at the port."""
-        server = self.serve(descriptors=60)
+        """The descriptors are all taken, by connections of which some are idle once the drain begins
+        and no one was before; others wait at the port."""
+        server = self.serve("head_timeout: 60s", descriptors=60)
         line = server.log("descriptors_short")[0]
-        idle = [self.connect(server.decisions) for _ in range(line["connections"])]
-        for c in idle:
-            c.send(decide())
+        busy = [self.connect(server.decisions) for _ in range(line["connections"])]
+        half = len(decide()) // 2
+        for c in busy:
+            c.send(decide() + decide()[:half])
             self.assertEqual(c.answer().status, 200)
         waiting = [self.connect(server.decisions) for _ in range(10)]
         server.wait_log("accept_paused")
         for c in waiting:
             c.send(decide())
         server.signal(signal.SIGTERM)
+        for c in busy:
+            c.send(decide()[half:])
+            self.assertEqual(c.answer().status, 200)
         for c in waiting:
             self.assertEqual(c.answer().status, 200)
         self.assertEqual(server.wait_exit(), 0)

@@ -7,7 +7,7 @@ import re
 import socket
 import time
 
-from lib.wire import Connection, get, request
+from lib.wire import Closed, Connection, get, request
 
 WORKERS = 2
 # What all connections of everything() that are open together can need of one size, should they be
@@ -292,8 +292,14 @@ def everything(address, loops=1):
     for one in requests:
         for c in lasting:
             c.send(one)
-        for c in lasting:
-            add(statuses, {c.answer(to_head=one.startswith(b"HEAD")).status: 1})
+        for i, c in enumerate(lasting):
+            try:
+                status = c.answer(to_head=one.startswith(b"HEAD")).status
+            except Closed:  # the machine stood still for longer than a connection may be idle
+                lasting[i] = Connection(address, seconds=20)
+                lasting[i].send(one)
+                status = lasting[i].answer(to_head=one.startswith(b"HEAD")).status
+            add(statuses, {status: 1})
     requests = [one for one in requests if not one.startswith(b"HEAD")]
     for c in lasting * loops:
         add(statuses, bulk(c, requests))

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -62,12 +63,13 @@ static int setup(void **state)
     f->watcher = loop_made();
     for (int i = 0; i < WORKERS; i++) f->workers[i] = loop_made();
     watch_threads();
-    admin_init(&f->admin, &(struct admin_config){.signals = f->signals,
-                                                 .workers = f->workers,
-                                                 .worker_count = WORKERS,
-                                                 .threads = &f->stall,
-                                                 .ready = &f->ready});
-    return 0;
+    const struct admin_config config = {.signals = f->signals,
+                                        .writer = signals_writer(f->signals, 0),
+                                        .workers = f->workers,
+                                        .worker_count = WORKERS,
+                                        .threads = &f->stall,
+                                        .ready = &f->ready};
+    return admin_init(&f->admin, &config, &e) == ERR_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -75,6 +77,7 @@ static int teardown(void **state)
     (void)state;
     for (int i = 0; i < WORKERS; i++) free(f->workers[i]);
     free(f->watcher);
+    admin_done(&f->admin);
     signals_close(f->signals, clock_mono_ns());
     free(f);
     return 0;
@@ -88,15 +91,19 @@ static const struct route *route_of(enum route_id id)
     return NULL;
 }
 
-/* The status; the answer is in f->memory, NUL-terminated. */
+/* The status; the answer is in f->memory, NUL-terminated, and with it the text behind it. */
 static int ask(enum route_id id, bool head_only, size_t cap)
 {
     struct http_reader reader;
     http_reader_init(&reader);
+    reader.host = (struct http_range){0, 9};
+    static const struct settings settings;
+    static const struct plan_served served = {.settings = &settings};
+    f->admin.served = &served;
     struct buf out = buf_of(f->memory, cap);
     struct exchange x = {.route = route_of(id),
                          .reader = &reader,
-                         .bytes = "",
+                         .bytes = "localhost",
                          .fd = -1,
                          .head = {.fields = f->admin.service.fields},
                          .head_only = head_only,
@@ -105,6 +112,12 @@ static int ask(enum route_id id, bool head_only, size_t cap)
     f->admin.service.answer(&f->admin.service, &x);
     assert_false(out.full);
     assert_int_equal(x.variant, -1);
+    if (x.text.text) {
+        assert_true(out.len + x.text.text->len < sizeof f->memory);
+        buf_put(&out, x.text.text->data, x.text.text->len);
+        assert_false(out.full);
+        text_release(&x.text);
+    }
     f->memory[out.len] = '\0';
     return x.status;
 }
@@ -149,6 +162,7 @@ static void a_log_that_hangs(void **state)
     assert_non_null(strstr(f->memory, "\ninterlude_thread_stalled{thread=\"worker-1\"} 0\n"
                                       "interlude_thread_stalled{thread=\"scribe\"} 1\n"));
     atomic_store(&f->scribe_ns, ago_ns(0));
+    nanosleep(&(struct timespec){.tv_nsec = (TEXT_SHARED_MS + 1) * 1000000}, NULL);
     assert_int_equal(ask(ROUTE_METRICS, false, sizeof f->memory - 1), 200);
     assert_non_null(strstr(f->memory, "\ninterlude_thread_stalled{thread=\"scribe\"} 0\n"));
 }
@@ -213,9 +227,83 @@ static void head_tells_the_length(void **state)
 static void an_answer_without_room(void **state)
 {
     (void)state;
-    assert_int_equal(ask(ROUTE_METRICS, false, 1024), 500);
+    assert_int_equal(ask(ROUTE_SIGNALS, false, 1024), 500);
     assert_memory_equal(f->memory, "HTTP/1.1 500 ", 13);
     assert_non_null(strstr(f->memory, "\"code\":\"internal\""));
+}
+
+/* A head, and the text that it refers to. */
+static struct exchange scrape(bool openmetrics, bool head_only)
+{
+    static struct http_reader reader;
+    static struct buf out;
+    http_reader_init(&reader);
+    reader.accept_openmetrics = openmetrics;
+    out = buf_of(f->memory, sizeof f->memory - 1);
+    struct exchange x = {.route = route_of(ROUTE_METRICS),
+                         .reader = &reader,
+                         .bytes = "",
+                         .fd = -1,
+                         .head_only = head_only,
+                         .out = &out,
+                         .variant = -1};
+    f->admin.service.answer(&f->admin.service, &x);
+    f->memory[out.len] = '\0';
+    return x;
+}
+
+/* The machine may stand still for longer than a text is shared: then it is tried again. */
+static void scrapes_of_a_moment_share_a_text(void **state)
+{
+    (void)state;
+    bool shared = false;
+    for (int tries = 0; tries < 1000 && !shared; tries++) {
+        struct exchange a = scrape(false, false), b = scrape(false, false), c = scrape(true, false);
+        shared = a.text.text == b.text.text && a.text.serial == b.text.serial;
+        assert_ptr_not_equal(a.text.text, c.text.text);
+        assert_memory_equal(c.text.text->data + c.text.text->len - 6, "# EOF\n", 6);
+        text_release(&a.text);
+        text_release(&b.text);
+        text_release(&c.text);
+    }
+    assert_true(shared);
+}
+
+static void a_head_tells_the_length_of_the_text(void **state)
+{
+    (void)state;
+    struct exchange x = scrape(false, false);
+    const char *length = strstr(f->memory, "Content-Length:");
+    assert_non_null(length);
+    assert_int_equal(strtoul(length + 15, NULL, 10), x.text.text->len);
+    text_release(&x.text);
+    x = scrape(false, true);
+    assert_null(x.text.text);
+    assert_int_equal(x.status, 200);
+}
+
+/* Each holds what it was given; when all are held, the oldest goes, and that is counted. */
+static void slow_readers_hold_every_text(void **state)
+{
+    (void)state;
+    struct exchange held[TEXTS_MAX];
+    for (int i = 0; i < TEXTS_MAX; i++) {
+        for (struct text *t = f->admin.metrics.all; t < f->admin.metrics.all + TEXTS_MAX; t++)
+            t->since_ns = 0; /* long ago */
+        held[i] = scrape(false, false);
+    }
+    for (int i = 0; i < TEXTS_MAX; i++) assert_true(text_is_valid(&held[i].text));
+    for (struct text *t = f->admin.metrics.all; t < f->admin.metrics.all + TEXTS_MAX; t++)
+        t->since_ns = 0;
+    struct exchange further = scrape(false, false);
+    assert_true(text_is_valid(&further.text));
+    assert_false(text_is_valid(&held[0].text));
+    assert_non_null(strstr(further.text.text->data, "\ninterlude_scrapes_cut_total 1\n"));
+    for (int i = 1; i < TEXTS_MAX; i++) assert_true(text_is_valid(&held[i].text));
+    for (int i = 0; i < TEXTS_MAX; i++) text_release(&held[i].text);
+    text_release(&further.text);
+    for (struct text *t = f->admin.metrics.all; t < f->admin.metrics.all + TEXTS_MAX; t++)
+        assert_int_equal(t->holds, 0);
 }
 
 static void metrics_are_told_of_the_loops(void **state)
@@ -278,6 +366,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(readiness, setup, teardown),
         cmocka_unit_test_setup_teardown(head_tells_the_length, setup, teardown),
         cmocka_unit_test_setup_teardown(an_answer_without_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(scrapes_of_a_moment_share_a_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_tells_the_length_of_the_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(slow_readers_hold_every_text, setup, teardown),
         cmocka_unit_test_setup_teardown(metrics_are_told_of_the_loops, setup, teardown),
         cmocka_unit_test_setup_teardown(lag_is_of_the_last_seconds, setup, teardown),
         cmocka_unit_test_setup_teardown(lag_is_of_a_turn_under_way, setup, teardown),

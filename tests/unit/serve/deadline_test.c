@@ -22,14 +22,14 @@ static void nothing_is_armed(void **state)
     assert_null(deadline_find_due(&d, UINT64_MAX));
     assert_null(deadline_find_first(&d, DEADLINE_IDLE));
     struct deadline a = none();
-    deadline_disarm(&a);
+    deadline_disarm(&d, &a);
     assert_int_equal(a.kind, DEADLINE_NONE);
 }
 
 static void due_at_its_time(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < DEADLINE_COUNT; kind++) {
+    for (int kind = 0; kind < DEADLINE_QUEUED; kind++) {
         struct deadlines d;
         struct deadline a = none();
         deadlines_init(&d, timeouts);
@@ -38,7 +38,7 @@ static void due_at_its_time(void **state)
         assert_int_equal(deadline_next_ns(&d), at);
         assert_null(deadline_find_due(&d, at - 1));
         assert_ptr_equal(deadline_find_due(&d, at), &a);
-        deadline_disarm(&a);
+        deadline_disarm(&d, &a);
         assert_null(deadline_find_due(&d, at));
     }
 }
@@ -55,7 +55,7 @@ static void nearest_of_all_kinds(void **state)
     assert_int_equal(deadline_next_ns(&d), 80);
     deadline_arm(&d, &head, DEADLINE_HEAD, 20);
     assert_int_equal(deadline_next_ns(&d), 70);
-    deadline_disarm(&head);
+    deadline_disarm(&d, &head);
     assert_int_equal(deadline_next_ns(&d), 80);
 }
 
@@ -80,7 +80,7 @@ static void armed_anew(void **state)
         struct deadline *first = deadline_find_due(&d, UINT64_MAX);
         assert_ptr_equal(first, &all[due[i]]);
         assert_ptr_equal(first, deadline_find_first(&d, DEADLINE_IDLE));
-        deadline_disarm(first);
+        deadline_disarm(&d, first);
     }
     assert_null(deadline_find_due(&d, UINT64_MAX));
 }
@@ -112,10 +112,51 @@ static void the_oldest_has_waited_longest(void **state)
     assert_ptr_equal(deadline_find_oldest(&d), &idle);
     deadline_arm(&d, &idle, DEADLINE_IDLE, 3);
     assert_ptr_equal(deadline_find_oldest(&d), &head);
-    deadline_disarm(&head);
+    deadline_disarm(&d, &head);
     assert_ptr_equal(deadline_find_oldest(&d), &answer);
-    deadline_disarm(&answer);
+    deadline_disarm(&d, &answer);
     assert_ptr_equal(deadline_find_oldest(&d), &idle);
+}
+
+/* It is the queue of those that wait for their own turn, in order. */
+static void queued_is_never_due(void **state)
+{
+    (void)state;
+    struct deadlines d;
+    struct deadline a = none(), b = none();
+    deadlines_init(&d, timeouts);
+    deadline_arm(&d, &a, DEADLINE_QUEUED, 5);
+    deadline_arm(&d, &b, DEADLINE_QUEUED, 3);
+    assert_int_equal(d.counts[DEADLINE_QUEUED], 2);
+    assert_null(deadline_find_due(&d, UINT64_MAX - 1));
+    assert_true(deadline_next_ns(&d) == UINT64_MAX);
+    assert_ptr_equal(deadline_find_first(&d, DEADLINE_QUEUED), &a);
+    assert_int_equal(deadline_armed_ns(&d, &a), 5);
+    deadline_disarm(&d, &a);
+    assert_ptr_equal(deadline_find_first(&d, DEADLINE_QUEUED), &b);
+    deadline_disarm(&d, &b);
+    assert_int_equal(d.counts[DEADLINE_QUEUED], 0);
+}
+
+static void the_longest_silent(void **state)
+{
+    (void)state;
+    struct deadlines d;
+    struct deadline head = none(), fresh = none(), idle = none();
+    deadlines_init(&d, timeouts);
+    assert_null(deadline_find_silent(&d));
+    deadline_arm(&d, &head, DEADLINE_HEAD, 1);
+    assert_null(deadline_find_silent(&d));
+    deadline_arm(&d, &idle, DEADLINE_IDLE, 2);
+    deadline_arm(&d, &fresh, DEADLINE_FRESH, 3);
+    assert_int_equal(deadline_silent_count(&d), 2);
+    assert_ptr_equal(deadline_find_silent(&d), &idle);
+    deadline_arm(&d, &idle, DEADLINE_IDLE, 4); /* the last of its list: in place */
+    assert_int_equal(deadline_silent_count(&d), 2);
+    assert_ptr_equal(deadline_find_silent(&d), &fresh);
+    deadline_arm(&d, &fresh, DEADLINE_BODY, 5);
+    assert_int_equal(deadline_silent_count(&d), 1);
+    assert_ptr_equal(deadline_find_silent(&d), &idle);
 }
 
 int main(void)
@@ -127,6 +168,8 @@ int main(void)
         cmocka_unit_test(armed_anew),
         cmocka_unit_test(another_kind_leaves_the_list),
         cmocka_unit_test(the_oldest_has_waited_longest),
+        cmocka_unit_test(queued_is_never_due),
+        cmocka_unit_test(the_longest_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

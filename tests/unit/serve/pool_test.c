@@ -84,6 +84,27 @@ static void limit(void **state)
     pool_done(&p);
 }
 
+static void what_is_not_needed_goes_back(void **state)
+{
+    (void)state;
+    enum { COUNT = 10 };
+    struct pool p;
+    struct pool_buf all[COUNT] = {{0}};
+    pool_init(&p, 1 << 20);
+    for (int i = 0; i < COUNT; i++) assert_true(pool_take(&p, 4096, &all[i]));
+    for (int i = 0; i < COUNT; i++) pool_give(&p, &all[i]);
+    pool_age(&p); /* they were needed since the last time */
+    assert_int_equal(p.bytes, COUNT * 4096);
+    for (int i = 0; i < 3; i++) assert_true(pool_take(&p, 4096, &all[i]));
+    for (int i = 0; i < 3; i++) pool_give(&p, &all[i]);
+    pool_age(&p); /* three were */
+    assert_int_equal(p.bytes, 3 * 4096);
+    pool_age(&p);
+    pool_age(&p); /* one of each size stays */
+    assert_int_equal(p.bytes, 4096);
+    pool_done(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +112,7 @@ int main(void)
         cmocka_unit_test(given_back_is_taken_again),
         cmocka_unit_test(large_ones_are_not_kept),
         cmocka_unit_test(limit),
+        cmocka_unit_test(what_is_not_needed_goes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
