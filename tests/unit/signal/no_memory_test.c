@@ -42,7 +42,7 @@ static void all_cells_or_none(void **state)
     struct signal_cells *cells = adopt(bench.signals, served, &bench.log);
     tell(signals_writer(bench.signals, 0), cells, served, "{\"variant\":\"learned\"}");
     struct plan *plans[5];
-    char name[16];
+    char name[32];
     for (int i = 0; i < 5; i++) {
         snprintf(name, sizeof name, "next-%d", i);
         plans[i] = plan_of(name);
