@@ -125,6 +125,62 @@ static void what_is_taken_away_needs_the_mark(void **state)
     assert_int_equal(f->outcome.weaker.count, 0);
 }
 
+/* ---- every prefix of the demonstration plan, by real reloads ---- */
+
+static struct span piece;
+
+/* What is written into a FIFO is read at once, however fresh. */
+static void *piece_write(void *argument)
+{
+    (void)argument;
+    FILE *fifo = fopen(f->path, "we");
+    if (!fifo) return NULL;
+    fwrite(piece.data, 1, piece.len, fifo);
+    fclose(fifo);
+    return &piece;
+}
+
+static enum err_code reload_piece(struct span text)
+{
+    piece = text;
+    pthread_t writer;
+    void *written;
+    assert_int_equal(pthread_create(&writer, NULL, piece_write, NULL), 0);
+    enum err_code code = run();
+    pthread_join(writer, &written);
+    assert_non_null(written);
+    return code;
+}
+
+/* The demonstration plan under another version, cut anywhere: three guardrails were gone, and then
+ * the whole file was refused for its version. */
+static void no_prefix_is_served_and_the_whole_is_taken(void **state)
+{
+    (void)state;
+    char whole[8192];
+    int len = snprintf(whole, sizeof whole, "%s", plan_demo_text().data);
+    char *version = strstr(whole, "demo-1");
+    assert_true(len < (int)sizeof whole && version);
+    serve(whole);
+    char served[13];
+    strcpy(served, fingerprint_in("interlude_plan_info"));
+    memcpy(version, "demo-2", 6);
+    unlink(f->path);
+    assert_int_equal(mkfifo(f->path, 0600), 0);
+    int refused = 0, halves = 0;
+    for (int cut = 1; cut < len; cut++) {
+        enum err_code code = reload_piece((struct span){whole, (size_t)cut});
+        refused += code != ERR_OK;
+        halves += code == ERR_PLAN_TAKES_AWAY;
+        assert_string_equal(f->outcome.fingerprint, served);
+        if (code == ERR_OK) assert_int_equal(f->outcome.weaker.count, 0);
+    }
+    assert_true(refused > len / 2 && halves > 0);
+    assert_int_equal(reload_piece((struct span){whole, (size_t)len}), ERR_OK);
+    assert_string_equal(f->outcome.version, "demo-2");
+    assert_string_equal(f->outcome.fingerprint, served);
+}
+
 static void settings_are_those_of_the_file(void **state)
 {
     (void)state;
@@ -262,9 +318,13 @@ static void the_file_is_looked_at(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(what_is_taken_away_needs_the_mark),   FRESH(settings_are_those_of_the_file),
-        FRESH(settings_come_with_the_plan),         FRESH(its_thread_says_that_it_turns),
-        FRESH(not_applied_is_told_of_each_setting), FRESH(the_file_is_looked_at),
+        FRESH(what_is_taken_away_needs_the_mark),
+        FRESH(no_prefix_is_served_and_the_whole_is_taken),
+        FRESH(settings_are_those_of_the_file),
+        FRESH(settings_come_with_the_plan),
+        FRESH(its_thread_says_that_it_turns),
+        FRESH(not_applied_is_told_of_each_setting),
+        FRESH(the_file_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
