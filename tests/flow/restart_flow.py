@@ -126,7 +126,7 @@ class LastOnes(unittest.TestCase):
     def test_full_of_idle_connections(self):
         """The descriptors are all taken, by connections of which some are idle once the drain begins
         and no one was before; others wait at the port."""
-        server = self.serve("head_timeout: 60s", descriptors=60)
+        server = self.serve("drain: 1s, head_timeout: 60s", descriptors=60)
         line = server.log("descriptors_short")[0]
         busy = [self.connect(server.decisions) for _ in range(line["connections"])]
         half = len(decide()) // 2

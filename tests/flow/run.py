@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The server as its clients meet it.
 
-    python3 tests/flow/run.py [--binary build/interlude] [PATTERN]
+    python3 tests/flow/run.py [--binary build/interlude] [--file NAME_flow.py] [PATTERN]
 
 PATTERN: only tests whose name contains it. Every server is started on free ports with a temporary
 directory, and ended again.
@@ -31,12 +31,13 @@ def matching(suite, pattern):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--binary", default=server.BINARY)
+    parser.add_argument("--file", default="*_flow.py")
     parser.add_argument("pattern", nargs="?", default="")
     arguments = parser.parse_args()
     server.BINARY = os.path.abspath(arguments.binary)
     if not os.access(server.BINARY, os.X_OK):
         sys.exit("%s: no such program; `make` builds it" % server.BINARY)
-    return tap.run(matching(unittest.defaultTestLoader.discover(HERE, "*_flow.py"),
+    return tap.run(matching(unittest.defaultTestLoader.discover(HERE, arguments.file),
                             arguments.pattern))
 
 
