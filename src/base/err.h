@@ -79,8 +79,8 @@ enum err_code err_set(struct err *e, enum err_code code, const char *format, ...
 enum err_code err_set_sys(struct err *e, enum err_code code, int errno_value, const char *format,
                           ...) __attribute__((format(printf, 4, 5)));
 
-/* The same, of a thread that pthread_create could not start: EAGAIN is its word for a lack of memory
- * too. */
+/* The same, of a thread that pthread_create could not start: EAGAIN is its word for a lack of
+ * memory too. */
 enum err_code err_set_thread(struct err *e, int errno_value, const char *name);
 
 #define MUST_CHECK __attribute__((warn_unused_result))

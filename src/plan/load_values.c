@@ -39,24 +39,28 @@ void plan_errors_add(struct plan_errors *errors, struct yaml_place place, const 
     errors->errors[at] = e;
 }
 
+static void add_formatted(struct plan_errors *to, struct yaml_place place, const char *format,
+                          va_list args)
+{
+    char text[sizeof to->errors[0].text];
+    vsnprintf(text, sizeof text, format, args);
+    plan_errors_add(to, place, text);
+}
+
 void load_error(struct load *l, struct yaml_place place, const char *format, ...)
 {
-    char text[sizeof l->errors->errors[0].text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    add_formatted(l->errors, place, format, args);
     va_end(args);
-    plan_errors_add(l->errors, place, text);
 }
 
 void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
 {
-    char text[sizeof l->warnings->errors[0].text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    add_formatted(l->warnings, place, format, args);
     va_end(args);
-    plan_errors_add(l->warnings, place, text);
 }
 
 struct shown load_show(struct span text)

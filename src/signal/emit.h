@@ -4,10 +4,11 @@
  *   emit_plan_reloaded(writer, wall_us, version, fingerprint, message) counts the firing and,
  * unless the site is closed, makes the record and places it.
  *
- * Both are made by the preprocessor, from the site's list of fields in table.h; so is its row in
- * docs/signals.md. Each field has a type of its own: struct field_version is what the function
- * field_version() makes of a text. So it does not compile to tell a field that the site's list does
- * not have, to forget one that it has, to swap two, or to give one what is not of its kind.
+ * Both are made by the preprocessor, from the site's list of fields in signal_table.h; so is its
+ * row in docs/signals.md. Each field has a type of its own: struct field_version is what the
+ * function field_version() makes of a text. So it does not compile to tell a field that the site's
+ * list does not have, to forget one that it has, to swap two, or to give one what is not of its
+ * kind.
  *
  * Private to the room. Threads: as writer.h. What is given is copied. */
 #ifndef INTERLUDE_SIGNAL_EMIT_H

@@ -32,8 +32,8 @@ struct names {
 
 void record_init(struct record *r, enum signal_site site, int64_t wall_us);
 
-/* One for each kind of field; table.h tells what each leaves out. They are called by emit.h, which
- * knows what fields a site has. */
+/* One for each kind of field; signal_table.h tells what each leaves out. They are called by emit.h,
+ * which knows what fields a site has. */
 void record_text(struct record *r, enum signal_field_id field, struct span text);
 void record_number(struct record *r, enum signal_field_id field, int64_t number);
 void record_place(struct record *r, enum signal_field_id field, int64_t place);

@@ -261,7 +261,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
     X(STAGE_SAMPLES, "interlude_stage_samples", COUNTER, "stage",                                 \
       "Requests in which the stage was timed", "a sampled request", PER_REQUEST)                  \
     X(HTTP_REQUESTS, "interlude_http_requests", COUNTER, "code",                                  \
-      "Requests answered on the decision port, by status; but for GET /readyz", "an answer", PER_REQUEST)              \
+      "Requests answered on the decision port, by status; but for GET /readyz", "an answer",      \
+      PER_REQUEST)                                                                                \
     X(CONNECTIONS, "interlude_connections", GAUGE, "", "Open connections on the decision port",   \
       "a connection's life", PER_REQUEST)                                                         \
     X(CONNECTIONS_MAX, "interlude_connections_max", GAUGE, "", "The limit of open connections",   \

@@ -34,8 +34,8 @@ __attribute__((constructor)) static void attach(void)
     const char *path = getenv("NO_MEMORY_FILE");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd < 0) return;
-    void *at = (void *)syscall(SYS_mmap, NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED,
-                               fd, 0);
+    void *at =
+        (void *)syscall(SYS_mmap, NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at != MAP_FAILED) control = at;
     close(fd);
 }
