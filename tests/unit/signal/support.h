@@ -168,10 +168,10 @@ static inline void sleep_ms(long ms)
     usleep((useconds_t)(ms * 1000));
 }
 
-/* Waits until the file holds `what` at least `n` times; fails after two seconds. */
+/* Waits until the file holds `what` at least `n` times; fails after twenty seconds. */
 static inline void file_wait(const char *path, const char *what, int n)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2000; i++) {
         char *text = access(path, F_OK) == 0 ? file_text(path) : NULL;
         int got = text ? count_of(text, what) : 0;
         free(text);
