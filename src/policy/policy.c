@@ -13,6 +13,13 @@ const struct policy_ops *policy_ops(enum policy_kind kind)
     return &kinds[kind];
 }
 
+void policy_init(struct policy *policy, const struct action_table *actions)
+{
+    policy->actions = (action_set)((1u << actions->count) - 1);
+    for (int i = 0; i < ACTIONS_MAX; i++) policy->weight[i] = 1;
+    policy->values_equal = true;
+}
+
 int policy_kind_find(struct span name)
 {
     for (int i = 0; i < POLICY_KIND_COUNT; i++)

@@ -100,6 +100,10 @@ struct policy_ops {
 
 const struct policy_ops *policy_ops(enum policy_kind kind);
 
+/* What a policy is where its plan says nothing else: every action, its draw as its value. Leaves
+ * name and kind as they are. */
+void policy_init(struct policy *policy, const struct action_table *actions);
+
 static inline bool policy_reads_posteriors(const struct policy *policy)
 {
     return policy_ops(policy->kind)->reads_posteriors;

@@ -1,74 +1,10 @@
-#include "plan/load.h"
-
-#include <stdio.h>
-
-#define DAY_MS ((int64_t)24 * 3600 * 1000)
-
-/* ---- actions ---- */
-
-static const struct key action_keys[] = {
-    {"name", load_key_name, offsetof(struct action, name), .required = true},
-    {"ads", load_key_int, offsetof(struct action, ads), 0, ADS_MAX, .required = true},
-    {"max_duration", load_key_duration, offsetof(struct action, max_duration_ms), 1000,
-     DAY_MS / 24},
-    {"cooldown", load_key_duration, offsetof(struct action, cooldown_ms), 0, 7 * DAY_MS,
-     .required = true},
-};
-const struct key_table load_action_keys = KEY_TABLE("actions", action_keys);
-
-static void check_action(struct load *l, const struct yaml_tree *node, const struct action *action)
-{
-    const struct yaml_tree *duration = yaml_tree_find(node, SPAN("max_duration"));
-    if (!duration) return;
-    if (action->ads == 0)
-        load_error(l, duration->key->place, "an action without ads has no `max_duration`");
-    else if (action->max_duration_ms % 1000 != 0)
-        load_error(l, duration->place, "expected whole seconds");
-}
-
-/* Takes the action in if it has a name of its own. */
-static void load_action(struct load *l, const struct yaml_tree *node)
-{
-    struct action_table *table = &l->plan->actions;
-    /* Until it is read, neither with ads nor without: an unreadable count makes one error, not two.
-     */
-    struct action action = {.ads = -1};
-    if (!load_is_mapping(l, node, "an action, {name, ads, max_duration, cooldown}")) return;
-    load_keys(l, node, &load_action_keys, &action);
-    check_action(l, node, &action);
-    if (!action.name.len) return;
-    if (action_find(table, action.name) >= 0)
-        load_error(l, yaml_tree_find(node, SPAN("name"))->place,
-                   "two actions are named `%s`: each needs a name of its own",
-                   load_show(action.name).text);
-    else if (table->count < ACTIONS_MAX)
-        table->actions[table->count++] = action;
-}
-
-void load_actions(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
-{
-    (void)key, (void)into;
-    if (!load_is_list(l, node, "a list of actions")) return;
-    for (const struct yaml_tree *child = node->first; child; child = child->next)
-        load_action(l, child);
-
-    struct action_table *table = &l->plan->actions;
-    if (node->count < 2 || node->count > ACTIONS_MAX)
-        load_error(l, node->place, "expected 2 to %d actions, found %u", ACTIONS_MAX, node->count);
-    int without = 0, unread = 0;
-    for (int i = 0; i < table->count; i++) {
-        without += table->actions[i].ads == 0;
-        unread += table->actions[i].ads < 0;
-        if (table->actions[i].ads < 0) table->actions[i].ads = 0;
-    }
-    if (without + unread == 0 || without > 1)
-        load_error(l, node->place, "expected exactly one action with `ads: 0`, found %d", without);
-    action_table_finish(table);
-}
+/* What callers send: the segments that metrics keep apart, and the attributes of a session. */
+#include "plan/key.h"
 
 /* ---- segments ---- */
 
-void load_segments(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
+static void read_segments(struct load *l, const struct yaml_tree *node, const struct key *key,
+                          void *into)
 {
     (void)key, (void)into;
     struct plan *plan = l->plan;
@@ -91,12 +27,35 @@ void load_segments(struct load *l, const struct yaml_tree *node, const struct ke
     }
 }
 
+static void print_segments(struct print *p, const struct key *key, const void *from)
+{
+    (void)key, (void)from;
+    bool first = true;
+    buf_char(p->b, '[');
+    for (int i = 0; i < p->plan->segment_count; i++) {
+        print_comma(p->b, &first);
+        print_text(p->b, p->plan->segments[i]);
+    }
+    buf_char(p->b, ']');
+}
+
+static void schema_segments(struct buf *b, const struct key *key)
+{
+    (void)key;
+    buf_format(b, "{\"type\":\"array\",\"maxItems\":%d,\"items\":", PLAN_SEGMENTS_MAX);
+    kind_name.schema(b, key);
+    buf_char(b, '}');
+}
+
+const struct key_kind kind_segments = {.read = read_segments,
+                                       .print = print_segments,
+                                       .schema = schema_segments,
+                                       .noun = "list of names"};
+
 /* ---- attributes ---- */
 
 static const char *const type_words[] = {"bool", "int", "double", "string", NULL};
 _Static_assert(ATTRIBUTE_BOOL == 0 && ATTRIBUTE_STRING == 3, "the order of type_words");
-
-static const struct key attribute_type_key = {.name = "", .words = type_words};
 
 /* Words that a condition gives another meaning to. */
 static bool is_reserved(struct span name)
@@ -126,8 +85,7 @@ static void load_attribute(struct load *l, const struct yaml_tree *node)
 {
     struct attribute_schema *schema = &l->plan->schema;
     struct span name = node->key->text;
-    int type = -1;
-    load_key_word(l, node, &attribute_type_key, &type);
+    int type = load_word(l, node, type_words);
     if (!is_identifier(name))
         load_error(
             l, node->key->place,
@@ -145,8 +103,8 @@ static void load_attribute(struct load *l, const struct yaml_tree *node)
             type < 0 ? ATTRIBUTE_STRING : (enum attribute_type)type, ATTRIBUTE_DECLARED};
 }
 
-void load_attributes(struct load *l, const struct yaml_tree *node, const struct key *key,
-                     void *into)
+static void read_attributes(struct load *l, const struct yaml_tree *node, const struct key *key,
+                            void *into)
 {
     (void)key, (void)into;
     if (!load_is_mapping(l, node, "a mapping from attribute to type")) return;
@@ -156,3 +114,37 @@ void load_attributes(struct load *l, const struct yaml_tree *node, const struct 
         load_error(l, node->place, "expected at most %d attributes, found %u",
                    ATTRIBUTES_MAX - ATTRIBUTE_BUILT_IN_COUNT, node->count);
 }
+
+static void print_attributes(struct print *p, const struct key *key, const void *from)
+{
+    (void)key, (void)from;
+    bool first = true;
+    buf_char(p->b, '{');
+    for (uint32_t i = 0; i < p->plan->schema.count; i++) {
+        const struct attribute *a = &p->plan->schema.attributes[i];
+        if (a->source != ATTRIBUTE_DECLARED) continue;
+        print_comma(p->b, &first);
+        print_text(p->b, a->name);
+        buf_lit(p->b, ": ");
+        print_word(p->b, type_words[a->type]);
+    }
+    buf_char(p->b, '}');
+}
+
+static void schema_attributes(struct buf *b, const struct key *key)
+{
+    (void)key;
+    const struct key type = {.words = type_words};
+    buf_format(b,
+               "{\"type\":\"object\",\"maxProperties\":%d,"
+               "\"propertyNames\":{\"pattern\":\"^[A-Za-z_][A-Za-z0-9_]{0,63}$\"},"
+               "\"additionalProperties\":",
+               ATTRIBUTES_MAX - ATTRIBUTE_BUILT_IN_COUNT);
+    kind_word.schema(b, &type);
+    buf_char(b, '}');
+}
+
+const struct key_kind kind_attributes = {.read = read_attributes,
+                                         .print = print_attributes,
+                                         .schema = schema_attributes,
+                                         .noun = "mapping"};

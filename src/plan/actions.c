@@ -1,0 +1,88 @@
+#include "plan/key.h"
+#include "plan/units.h"
+
+static const struct key action_rows[] = {
+    {"name", KEY_NAME(action, name), .required = true, .help = ""},
+    {"ads", KEY_INT(action, ads), .max = ADS_MAX, .required = true, .help = "ads in the pod"},
+    {"max_duration", KEY_DURATION(action, max_duration_ms), .min = UNIT_SECOND_MS,
+     .max = UNIT_HOUR_MS,
+     .help =
+         "of the whole pod, in whole seconds; only where there are ads. Guardrails that measure "
+         "seconds need it for every pod"},
+    {"cooldown", KEY_DURATION(action, cooldown_ms), .max = 7 * UNIT_DAY_MS, .required = true,
+     .help = "how long until the next decision: after the break if ads played, after the decision "
+             "if none did. What is left of `grace_period`, `min_gap` and the last `cooldown` "
+             "lengthens it"},
+};
+const struct key_table action_keys = KEY_TABLE("actions", action_rows);
+
+static void check_action(struct load *l, const struct yaml_tree *node, const struct action *action)
+{
+    const struct yaml_tree *duration = yaml_tree_find(node, SPAN("max_duration"));
+    if (!duration) return;
+    if (action->ads == 0)
+        load_error(l, duration->key->place, "an action without ads has no `max_duration`");
+    else if (action->max_duration_ms % 1000 != 0)
+        load_error(l, duration->place, "expected whole seconds");
+}
+
+/* Takes the action in if it has a name of its own. */
+static void load_action(struct load *l, const struct yaml_tree *node)
+{
+    struct action_table *table = &l->plan->actions;
+    /* Until it is read, neither with ads nor without: an unreadable count makes one error, not two.
+     */
+    struct action action = {.ads = -1};
+    if (!load_is_mapping(l, node, "an action, {name, ads, max_duration, cooldown}")) return;
+    keys_read(l, node, &action_keys, &action);
+    check_action(l, node, &action);
+    if (!action.name.len) return;
+    if (action_find(table, action.name) >= 0)
+        load_error(l, yaml_tree_find(node, SPAN("name"))->place,
+                   "two actions are named `%s`: each needs a name of its own",
+                   load_show(action.name).text);
+    else if (table->count < ACTIONS_MAX)
+        table->actions[table->count++] = action;
+}
+
+static void read_actions(struct load *l, const struct yaml_tree *node, const struct key *key,
+                         void *into)
+{
+    (void)key, (void)into;
+    if (!load_is_list(l, node, "a list of actions")) return;
+    for (const struct yaml_tree *child = node->first; child; child = child->next)
+        load_action(l, child);
+
+    struct action_table *table = &l->plan->actions;
+    if (node->count < 2 || node->count > ACTIONS_MAX)
+        load_error(l, node->place, "expected 2 to %d actions, found %u", ACTIONS_MAX, node->count);
+    int without = 0, unread = 0;
+    for (int i = 0; i < table->count; i++) {
+        without += table->actions[i].ads == 0;
+        unread += table->actions[i].ads < 0;
+        if (table->actions[i].ads < 0) table->actions[i].ads = 0;
+    }
+    if (without + unread == 0 || without > 1)
+        load_error(l, node->place, "expected exactly one action with `ads: 0`, found %d", without);
+    action_table_finish(table);
+}
+
+static void print_actions(struct print *p, const struct key *key, const void *from)
+{
+    (void)key, (void)from;
+    const struct action_table *table = &p->plan->actions;
+    buf_char(p->b, '\n');
+    for (int i = 0; i < table->count; i++) keys_print_item(p, &action_keys, &table->actions[i], 2);
+}
+
+static void schema_actions(struct buf *b, const struct key *key)
+{
+    (void)key;
+    keys_schema_list(b, &action_keys, 2, ACTIONS_MAX);
+}
+
+const struct key_kind kind_actions = {.read = read_actions,
+                                      .print = print_actions,
+                                      .schema = schema_actions,
+                                      .block = true,
+                                      .noun = "list"};

@@ -1,0 +1,175 @@
+#include "plan/key.h"
+
+#include "wire/json_write.h"
+
+enum { KEYS_MAX = 40, VALUE_BYTES_MAX = 8192 };
+
+/* ---- reading ---- */
+
+static void check_names(struct load *l, const struct yaml_tree *mapping,
+                        const struct key_table *table)
+{
+    struct span names[KEYS_MAX];
+    INVARIANT(table->count <= KEYS_MAX);
+    for (size_t i = 0; i < table->count; i++) names[i] = span_of(table->keys[i].name);
+    for (const struct yaml_tree *node = mapping->first; node; node = node->next) {
+        struct span name = node->key->text;
+        size_t i = 0;
+        while (i < table->count && !span_equal(names[i], name)) i++;
+        if (i == table->count)
+            load_error(l, node->key->place, "unknown key `%s`%s%s%s", load_show(name).text,
+                       *table->where ? " in " : "", table->where,
+                       load_nearest(name, names, table->count).text);
+        else if (!table->keys[i].kind)
+            load_error(l, node->key->place, "`%s` is not supported yet", table->keys[i].name);
+    }
+}
+
+void keys_read(struct load *l, const struct yaml_tree *mapping, const struct key_table *table,
+               void *into)
+{
+    check_names(l, mapping, table);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct key *key = &table->keys[i];
+        const struct yaml_tree *node = yaml_tree_find(mapping, span_of(key->name));
+        if (node && key->kind)
+            key->kind->read(l, node, key, into);
+        else if (!node && key->required)
+            load_error(l, mapping->place, "`%s` is missing%s%s", key->name,
+                       *table->where ? " in " : "", table->where);
+    }
+}
+
+static void add_fault(void *owner, struct yaml_place place, const char *text)
+{
+    load_error(owner, place, "%s", text);
+}
+
+/* By the same reader, as if the text stood in the file. */
+static void key_init(struct load *l, const struct key *key, void *into)
+{
+    const struct yaml_faults faults = {add_fault, l};
+    const struct yaml_tree scalar = {.kind = TREE_SCALAR, .text = span_of(key->initial)};
+    const struct yaml_tree *node = &scalar;
+    if (key->initial[0] == '{') node = yaml_tree_read(&l->scratch, span_of(key->initial), &faults);
+    key->kind->read(l, node, key, into);
+}
+
+void keys_init(struct load *l, const struct key_table *table, void *into)
+{
+    int errors = l->errors->count;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->keys[i].initial) key_init(l, &table->keys[i], into);
+    INVARIANT(l->errors->count == errors);
+}
+
+/* ---- printing ---- */
+
+static bool is_printed(const struct print *p, const struct key *key, const void *from)
+{
+    return key->kind && (!key->kinds || key->kinds & p->kinds) &&
+           (!key->kind->is_set || key->kind->is_set(key, from));
+}
+
+void keys_print_flow(struct print *p, const struct key_table *table, const void *from)
+{
+    bool first = true;
+    buf_char(p->b, '{');
+    for (size_t i = 0; i < table->count; i++) {
+        const struct key *key = &table->keys[i];
+        if (!is_printed(p, key, from)) continue;
+        print_comma(p->b, &first);
+        print_word(p->b, key->name);
+        buf_lit(p->b, ": ");
+        key->kind->print(p, key, from);
+    }
+    buf_char(p->b, '}');
+}
+
+void keys_print_block(struct print *p, const struct key_table *table, const void *from, int indent,
+                      enum key_part part)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct key *key = &table->keys[i];
+        if (key->part != part || !is_printed(p, key, from)) continue;
+        for (int s = 0; s < indent; s++) buf_char(p->b, ' ');
+        print_word(p->b, key->name);
+        print_word(p->b, key->kind->block ? ":" : ": ");
+        key->kind->print(p, key, from);
+        if (!key->kind->block) buf_char(p->b, '\n');
+    }
+}
+
+void keys_print_item(struct print *p, const struct key_table *table, const void *from, int indent)
+{
+    for (int s = 0; s < indent; s++) buf_char(p->b, ' ');
+    buf_lit(p->b, "- ");
+    keys_print_flow(p, table, from);
+    buf_char(p->b, '\n');
+}
+
+static struct span value_print(char *memory, const struct key *key, const struct print *p,
+                               const void *from)
+{
+    struct buf b = buf_of(memory, VALUE_BYTES_MAX);
+    struct print print = *p;
+    print.b = &b;
+    if (is_printed(&print, key, from)) key->kind->print(&print, key, from);
+    return buf_text(&b);
+}
+
+bool key_differs(const struct key *key, const struct print *p, const void *a, const void *b)
+{
+    char x[VALUE_BYTES_MAX], y[VALUE_BYTES_MAX];
+    return !span_equal(value_print(x, key, p, a), value_print(y, key, p, b));
+}
+
+bool key_is_initial(const struct key *key, const struct print *p, const void *from)
+{
+    char memory[VALUE_BYTES_MAX];
+    struct span value = value_print(memory, key, p, from);
+    return key->initial ? span_is(value, key->initial) : value.len == 0;
+}
+
+/* ---- the schema ---- */
+
+void keys_schema(struct buf *b, const struct key_table *table)
+{
+    buf_lit(b, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
+    bool first = true;
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->keys[i].kind) continue;
+        if (!first) buf_char(b, ',');
+        first = false;
+        json_write_string(b, span_of(table->keys[i].name));
+        buf_char(b, ':');
+        table->keys[i].kind->schema(b, &table->keys[i]);
+    }
+    buf_lit(b, "},\"required\":[");
+    first = true;
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->keys[i].required) continue;
+        if (!first) buf_char(b, ',');
+        first = false;
+        json_write_string(b, span_of(table->keys[i].name));
+    }
+    buf_lit(b, "]}");
+}
+
+void keys_schema_list(struct buf *b, const struct key_table *table, int min, int max)
+{
+    buf_format(b, "{\"type\":\"array\",\"minItems\":%d,\"maxItems\":%d,\"items\":", min, max);
+    keys_schema(b, table);
+    buf_char(b, '}');
+}
+
+void keys_schema_by_name(struct buf *b, const struct key_table *table, int min, int max)
+{
+    buf_format(b,
+               "{\"type\":\"object\",\"minProperties\":%d,\"maxProperties\":%d,"
+               "\"propertyNames\":{\"pattern\":\"^[A-Za-z0-9_.:-]{1,64}$\"},"
+               "\"additionalProperties\":",
+               min, max);
+    keys_schema(b, table);
+    buf_char(b, '}');
+}

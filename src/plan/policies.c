@@ -1,0 +1,370 @@
+#include "plan/key.h"
+#include "plan/units.h"
+
+#define KIND(kind) (1u << POLICY_##kind)
+#define LEARNED (KIND(THOMPSON) | KIND(GREEDY))
+
+static const char *const on_partial_words[] = {[ON_PARTIAL_EXCLUDE] = "exclude",
+                                               [ON_PARTIAL_PRIOR] = "prior",
+                                               [ON_PARTIAL_FALLBACK] = "fallback",
+                                               NULL};
+static const char *const on_empty_words[] = {
+    [ON_EMPTY_FALLBACK] = "fallback", [ON_EMPTY_COLD_START] = "cold_start", NULL};
+static const char *const on_stale_words[] = {
+    [ON_STALE_USE] = "use", [ON_STALE_FALLBACK] = "fallback", NULL};
+static const char *const floor_toward_words[] = {
+    [FLOOR_UNIFORM] = "uniform", [FLOOR_FALLBACK] = "fallback", NULL};
+
+/* ---- kind ---- */
+
+static void read_kind(struct load *l, const struct yaml_tree *node, const struct key *key,
+                      void *into)
+{
+    (void)key, (void)into;
+    struct span text;
+    if (!load_text(l, node, "one of fixed thompson greedy uniform", &text)) return;
+    if (policy_kind_find(text) >= 0) return; /* taken by peek_kind */
+    struct span names[POLICY_KIND_COUNT];
+    for (int i = 0; i < POLICY_KIND_COUNT; i++)
+        names[i] = span_of(policy_ops((enum policy_kind)i)->name);
+    load_error(l, node->place, "expected one of fixed thompson greedy uniform, found `%s`%s",
+               load_show(text).text, load_nearest(text, names, POLICY_KIND_COUNT).text);
+}
+
+static void print_kind(struct print *p, const struct key *key, const void *from)
+{
+    (void)key;
+    print_word(p->b, policy_ops(((const struct policy *)from)->kind)->name);
+}
+
+static void schema_kind(struct buf *b, const struct key *key)
+{
+    (void)key;
+    buf_lit(b, "{\"enum\":[");
+    for (int i = 0; i < POLICY_KIND_COUNT; i++)
+        buf_format(b, "%s\"%s\"", i ? "," : "", policy_ops((enum policy_kind)i)->name);
+    buf_lit(b, "]}");
+}
+
+static const struct key_kind kind_kind = {
+    .read = read_kind, .print = print_kind, .schema = schema_kind, .noun = "word"};
+
+/* ---- actions ---- */
+
+static void read_used_actions(struct load *l, const struct yaml_tree *node, const struct key *key,
+                              void *into)
+{
+    (void)key;
+    struct policy *policy = into;
+    const struct action_table *table = &l->plan->actions;
+    if (!load_is_list(l, node, "a list of action names")) return;
+    action_set set = 0;
+    bool ok = table->count > 0;
+    for (const struct yaml_tree *child = node->first; child; child = child->next) {
+        int action = load_action_name(l, child);
+        if (action < 0)
+            ok = false;
+        else if (action_in(set, action))
+            load_error(l, child->place, "the action `%s` stands twice",
+                       load_show(child->text).text);
+        else
+            set |= action_bit(action);
+    }
+    if (!ok) return;
+    if (!action_in(set, table->no_ads))
+        load_error(l, node->place, "a policy needs the action without ads, `%s`",
+                   load_show(table->actions[table->no_ads].name).text);
+    else if (!(set & table->with_ads))
+        load_error(l, node->place, "a policy needs at least one action with ads");
+    else
+        policy->actions = set;
+}
+
+static void print_used_actions(struct print *p, const struct key *key, const void *from)
+{
+    (void)key;
+    bool first = true;
+    buf_char(p->b, '[');
+    for (int i = 0; i < p->plan->actions.count; i++) {
+        if (!action_in(((const struct policy *)from)->actions, i)) continue;
+        print_comma(p->b, &first);
+        print_text(p->b, p->plan->actions.actions[i].name);
+    }
+    buf_char(p->b, ']');
+}
+
+static void schema_used_actions(struct buf *b, const struct key *key)
+{
+    buf_format(b, "{\"type\":\"array\",\"minItems\":2,\"maxItems\":%d,\"items\":", ACTIONS_MAX);
+    kind_name.schema(b, key);
+    buf_char(b, '}');
+}
+
+static const struct key_kind kind_used_actions = {.read = read_used_actions,
+                                                  .print = print_used_actions,
+                                                  .schema = schema_used_actions,
+                                                  .noun = "list of names"};
+
+/* ---- fallback, explore_per ---- */
+
+static int index_of(const struct load *l, const struct policy *policy)
+{
+    return (int)(policy - l->plan->policies);
+}
+
+static bool kind_known(const struct load *l, const struct policy *policy)
+{
+    return l->policies_ok >> index_of(l, policy) & 1;
+}
+
+static void read_fallback(struct load *l, const struct yaml_tree *node, const struct key *key,
+                          void *into)
+{
+    (void)key;
+    int index = load_policy_name(l, node);
+    if (index < 0) return;
+    const struct policy *fallback = &l->plan->policies[index];
+    if (fallback == into)
+        load_error(l, node->place, "a policy cannot be its own fallback");
+    else if (kind_known(l, fallback) && policy_reads_posteriors(fallback))
+        load_error(l, node->place,
+                   "`%s` reads posteriors itself: a fallback must be fixed or uniform",
+                   load_show(fallback->name).text);
+    ((struct policy *)into)->fallback = fallback;
+}
+
+static void print_fallback(struct print *p, const struct key *key, const void *from)
+{
+    (void)key;
+    print_text(p->b, ((const struct policy *)from)->fallback->name);
+}
+
+static void schema_fallback(struct buf *b, const struct key *key)
+{
+    kind_name.schema(b, key);
+}
+
+static const struct key_kind kind_fallback = {
+    .read = read_fallback, .print = print_fallback, .schema = schema_fallback, .noun = "a policy"};
+
+static void read_explore_per(struct load *l, const struct yaml_tree *node, const struct key *key,
+                             void *into)
+{
+    (void)key, (void)into;
+    struct span text;
+    if (!load_text(l, node, "request", &text) || span_is(text, "request")) return;
+    if (span_is(text, "session") || span_is(text, "unit_day"))
+        load_error(l, node->place, "`explore_per: %s` is not supported yet", text.data);
+    else
+        load_error(l, node->place, "expected request, found `%s`", load_show(text).text);
+}
+
+static void print_explore_per(struct print *p, const struct key *key, const void *from)
+{
+    (void)key, (void)from;
+    print_word(p->b, "request");
+}
+
+static void schema_explore_per(struct buf *b, const struct key *key)
+{
+    (void)key;
+    buf_lit(b, "{\"enum\":[\"request\"]}");
+}
+
+static const struct key_kind kind_explore_per = {.read = read_explore_per,
+                                                 .print = print_explore_per,
+                                                 .schema = schema_explore_per,
+                                                 .noun = "word"};
+
+/* ---- max_posterior_age: a duration, kept in microseconds ---- */
+
+static void read_age(struct load *l, const struct yaml_tree *node, const struct key *key,
+                     void *into)
+{
+    int64_t ms = 0;
+    kind_duration.read(l, node, key, &ms);
+    ((struct policy *)into)->max_posterior_age_us = ms * 1000;
+}
+
+static void print_age(struct print *p, const struct key *key, const void *from)
+{
+    (void)key;
+    duration_write(p->b, ((const struct policy *)from)->max_posterior_age_us / 1000, false);
+}
+
+static bool age_is_set(const struct key *key, const void *from)
+{
+    (void)key;
+    return ((const struct policy *)from)->max_posterior_age_us > 0;
+}
+
+static void schema_age(struct buf *b, const struct key *key)
+{
+    kind_duration.schema(b, key);
+}
+
+static void bound_age(struct buf *b, int64_t ms)
+{
+    kind_duration.bound(b, ms);
+}
+
+static const struct key_kind kind_age = {.read = read_age,
+                                         .print = print_age,
+                                         .schema = schema_age,
+                                         .is_set = age_is_set,
+                                         .noun = "duration",
+                                         .bound = bound_age};
+
+/* ---- the keys ---- */
+
+/* `actions` comes before all that is about the actions used. */
+static const struct key policy_rows[] = {
+    {"kind", .kind = &kind_kind, .required = true,
+     .help = "`fixed`: ordered rules. `thompson`: one draw from each posterior, the best wins. "
+             "`greedy`: the best expected value. `uniform`: any action"},
+    {"actions", .kind = &kind_used_actions,
+     .help = "the actions that the policy uses, default all. Must have the one without ads and one "
+             "with"},
+    {"rules", .kind = &kind_rules, .kinds = KIND(FIXED),
+     .help = "required: the [rules](#policiesnamerules)"},
+    {"explore_per", .kind = &kind_explore_per, .initial = "request",
+     .kinds = LEARNED | KIND(UNIFORM),
+     .help = "what repeats a draw: `request`. *Not yet*: `session`, `unit_day`"},
+    {"on_partial", KEY_WORD(policy, on_partial), .words = on_partial_words, .initial = "exclude",
+     .kinds = LEARNED,
+     .help = "posteriors are missing for some actions: `exclude` leaves those out, and all of more "
+             "ads than the lightest of them; `prior` puts the policy's prior in; `fallback` lets "
+             "the fallback decide"},
+    {"on_empty", KEY_WORD(policy, on_empty), .words = on_empty_words, .initial = "fallback",
+     .kinds = LEARNED,
+     .help = "the request says `\"posteriors\": {}`: `fallback`, or `cold_start`, which takes the "
+             "prior for every action"},
+    {"on_stale", KEY_WORD(policy, on_stale), .words = on_stale_words, .initial = "use",
+     .kinds = LEARNED, .help = "`use` them (and tell), or `fallback`"},
+    {"max_posterior_age", .kind = &kind_age, .min = UNIT_SECOND_MS, .max = 3650 * UNIT_DAY_MS,
+     .kinds = LEARNED,
+     .help = "posteriors whose `posteriors_as_of` is older are stale; without it none are"},
+    {"fallback", .kind = &kind_fallback, .kinds = LEARNED,
+     .help = "required: decides when posteriors can't; a fixed or uniform one"},
+    {"floor", KEY_DOUBLE(policy, floor), .max = 1, .initial = "0", .kinds = LEARNED,
+     .help = "the probability of choosing otherwise, so that every action keeps being tried"},
+    {"floor_toward", KEY_WORD(policy, floor_toward), .words = floor_toward_words,
+     .initial = "uniform", .kinds = LEARNED, .help = "what the floor chooses by"},
+    {"prior", .kind = &kind_prior, .kinds = LEARNED,
+     .help = "`{alpha: 1, beta: 1}` for every action used, or one for each: `{none: {...}, pod_1: "
+             "{...}}`, all of one family. Families: `{alpha, beta}`, `{mean, variance}`, `{mu, "
+             "lambda, alpha, beta}`, `{shape, rate}`"},
+    {"value", .kind = &kind_values, .kinds = LEARNED,
+     .help = "by action, what is maximised: [offset and weight](#policiesnamevalue)"},
+};
+const struct key_table policy_keys = KEY_TABLE("policies.NAME", policy_rows);
+
+/* Keys that the policy's kind has no use for. */
+static void check_kind(struct load *l, const struct yaml_tree *node, const struct policy *policy)
+{
+    for (size_t i = 0; i < policy_keys.count; i++) {
+        const struct key *key = &policy_keys.keys[i];
+        if (!key->kinds || key->kinds >> policy->kind & 1) continue;
+        const struct yaml_tree *value = yaml_tree_find(node, span_of(key->name));
+        if (!value) continue;
+        const char *kind = policy_ops(policy->kind)->name;
+        if (span_is(value->key->text, "floor"))
+            load_error(l, value->key->place, "`floor` needs a learned policy; this one is %s",
+                       kind);
+        else
+            load_error(l, value->key->place, "a %s policy has no `%s`", kind, key->name);
+    }
+}
+
+static void check_learned(struct load *l, const struct yaml_tree *node, const struct policy *policy)
+{
+    const struct yaml_tree *prior = yaml_tree_find(node, SPAN("prior"));
+    const char *needs = "needs a `prior` in the same policy";
+    if (!yaml_tree_find(node, SPAN("fallback")))
+        load_error(l, node->place,
+                   "`fallback` is missing: a %s policy needs one for when posteriors are absent",
+                   policy_ops(policy->kind)->name);
+    if (policy->on_partial == ON_PARTIAL_PRIOR && !prior)
+        load_error(l, yaml_tree_find(node, SPAN("on_partial"))->place, "`on_partial: prior` %s",
+                   needs);
+    if (policy->on_empty == ON_EMPTY_COLD_START && !prior)
+        load_error(l, yaml_tree_find(node, SPAN("on_empty"))->place, "`on_empty: cold_start` %s",
+                   needs);
+    if (policy->on_stale == ON_STALE_FALLBACK && !yaml_tree_find(node, SPAN("max_posterior_age")))
+        load_error(
+            l, yaml_tree_find(node, SPAN("on_stale"))->place,
+            "`on_stale: fallback` needs a `max_posterior_age`: without one nothing is stale");
+}
+
+static void load_policy(struct load *l, const struct yaml_tree *node, struct policy *policy)
+{
+    policy_init(policy, &l->plan->actions);
+    keys_init(l, &policy_keys, policy);
+    l->policy = policy;
+    if (!load_is_mapping(l, node, "a policy, {kind, ...}")) return;
+    keys_read(l, node, &policy_keys, policy);
+    if (!kind_known(l, policy)) return;
+    check_kind(l, node, policy);
+    if (policy_reads_posteriors(policy)) check_learned(l, node, policy);
+    if (policy->kind == POLICY_FIXED && !yaml_tree_find(node, SPAN("rules")))
+        load_error(l, node->place, "`rules` is missing: a fixed policy needs at least one");
+}
+
+/* The kinds are settled before anything else is read: others may name a policy as their fallback.
+ */
+static void peek_kind(struct load *l, const struct yaml_tree *node, struct policy *policy)
+{
+    const struct yaml_tree *kind =
+        node->kind == TREE_MAPPING ? yaml_tree_find(node, SPAN("kind")) : NULL;
+    int found = kind && kind->kind == TREE_SCALAR ? policy_kind_find(kind->text) : -1;
+    if (found < 0) return;
+    policy->kind = (enum policy_kind)found;
+    l->policies_ok |= 1u << index_of(l, policy);
+}
+
+static void read_policies(struct load *l, const struct yaml_tree *node, const struct key *key,
+                          void *into)
+{
+    (void)key, (void)into;
+    struct plan *plan = l->plan;
+    if (!load_is_mapping(l, node, "a mapping from name to policy")) return;
+    if (node->count < 1 || node->count > PLAN_POLICIES_MAX)
+        load_error(l, node->place, "expected 1 to %d policies, found %u", PLAN_POLICIES_MAX,
+                   node->count);
+    const struct yaml_tree *nodes[PLAN_POLICIES_MAX];
+    for (const struct yaml_tree *child = node->first; child; child = child->next) {
+        struct span name;
+        if (!load_name(l, child->key, &name) || plan->policy_count == PLAN_POLICIES_MAX) continue;
+        struct policy *policy = &plan->policies[plan->policy_count];
+        policy->name = arena_copy(&plan->arena, name);
+        nodes[plan->policy_count++] = child;
+        peek_kind(l, child, policy);
+    }
+    for (int i = 0; i < plan->policy_count; i++) load_policy(l, nodes[i], &plan->policies[i]);
+}
+
+static void print_policies(struct print *p, const struct key *key, const void *from)
+{
+    (void)key, (void)from;
+    buf_char(p->b, '\n');
+    for (int i = 0; i < p->plan->policy_count; i++) {
+        const struct policy *policy = &p->plan->policies[i];
+        buf_lit(p->b, "  ");
+        print_text(p->b, policy->name);
+        buf_lit(p->b, ":\n");
+        p->kinds = 1u << policy->kind;
+        keys_print_block(p, &policy_keys, policy, 4, KEY_DECIDES);
+    }
+}
+
+static void schema_policies(struct buf *b, const struct key *key)
+{
+    (void)key;
+    keys_schema_by_name(b, &policy_keys, 1, PLAN_POLICIES_MAX);
+}
+
+const struct key_kind kind_policies = {.read = read_policies,
+                                       .print = print_policies,
+                                       .schema = schema_policies,
+                                       .block = true,
+                                       .noun = "mapping"};

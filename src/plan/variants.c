@@ -1,0 +1,105 @@
+#include "plan/key.h"
+
+/* ---- a variant's policy ---- */
+
+static void read_policy(struct load *l, const struct yaml_tree *node, const struct key *key,
+                        void *into)
+{
+    (void)key;
+    int policy = load_policy_name(l, node);
+    if (policy >= 0) ((struct plan_variant *)into)->policy = &l->plan->policies[policy];
+}
+
+static void print_policy(struct print *p, const struct key *key, const void *from)
+{
+    (void)key;
+    print_text(p->b, ((const struct plan_variant *)from)->policy->name);
+}
+
+static void schema_policy(struct buf *b, const struct key *key)
+{
+    kind_name.schema(b, key);
+}
+
+static const struct key_kind kind_policy = {
+    .read = read_policy, .print = print_policy, .schema = schema_policy, .noun = "a policy"};
+
+/* ---- variants ---- */
+
+static const struct key variant_rows[] = {
+    {"policy", .kind = &kind_policy, .required = true, .help = ""},
+    {"params", NULL, .help = "values for the policy's conditions"},
+};
+const struct key_table variant_keys = KEY_TABLE("variants.NAME", variant_rows);
+
+static void read_variants(struct load *l, const struct yaml_tree *node, const struct key *key,
+                          void *into)
+{
+    (void)key, (void)into;
+    struct plan *plan = l->plan;
+    if (!load_is_mapping(l, node, "a mapping from name to {policy: NAME}")) return;
+    if (node->count < 1 || node->count > PLAN_VARIANTS_MAX)
+        load_error(l, node->place, "expected 1 to %d variants, found %u", PLAN_VARIANTS_MAX,
+                   node->count);
+    for (const struct yaml_tree *child = node->first; child; child = child->next) {
+        struct plan_variant variant = {.policy = NULL};
+        struct span name;
+        bool named = load_name(l, child->key, &name);
+        if (named && span_is(name, VARIANT_UNKNOWN_NAME))
+            load_error(l, child->key->place,
+                       "`unknown` is reserved: it is what a variant outside the plan is called");
+        if (load_is_mapping(l, child, "a variant, {policy: NAME}"))
+            keys_read(l, child, &variant_keys, &variant);
+        if (!named || plan->variant_count == PLAN_VARIANTS_MAX) continue;
+        variant.name = arena_copy(&plan->arena, name);
+        plan->variants[plan->variant_count++] = variant;
+    }
+}
+
+static void print_variants(struct print *p, const struct key *key, const void *from)
+{
+    (void)key, (void)from;
+    buf_char(p->b, '\n');
+    for (int i = 0; i < p->plan->variant_count; i++) {
+        const struct plan_variant *variant = &p->plan->variants[i];
+        buf_lit(p->b, "  ");
+        print_text(p->b, variant->name);
+        buf_lit(p->b, ": ");
+        keys_print_flow(p, &variant_keys, variant);
+        buf_char(p->b, '\n');
+    }
+}
+
+static void schema_variants(struct buf *b, const struct key *key)
+{
+    (void)key;
+    keys_schema_by_name(b, &variant_keys, 1, PLAN_VARIANTS_MAX);
+}
+
+const struct key_kind kind_variants = {.read = read_variants,
+                                       .print = print_variants,
+                                       .schema = schema_variants,
+                                       .block = true,
+                                       .noun = "mapping"};
+
+/* ---- a variant of the plan: the index ---- */
+
+static void read_variant(struct load *l, const struct yaml_tree *node, const struct key *key,
+                         void *into)
+{
+    int variant = load_variant_name(l, node);
+    if (variant >= 0) *(int *)key_field(into, key) = variant;
+}
+
+static void print_variant(struct print *p, const struct key *key, const void *from)
+{
+    print_text(p->b, p->plan->variants[*(const int *)key_value(from, key)].name);
+}
+
+static void schema_variant(struct buf *b, const struct key *key)
+{
+    kind_name.schema(b, key);
+}
+
+const struct key_kind kind_variant = {
+    .read = read_variant, .print = print_variant, .schema = schema_variant, .noun = "a variant"};
