@@ -225,7 +225,7 @@ int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *requ
 #define MASK(name) .mask = mask_##name
 #define MASK_AND_LEFT(name) .mask = mask_##name, .left_s = left_##name
 
-const struct guardrail guardrails[GUARDRAIL_COUNT] = {
+const struct guardrail guardrail_table[GUARDRAIL_COUNT] = {
 #define ROW(CODE, WORD, SHAPE, UNIT, NEEDED, READ, FUNCTIONS, HELP) \
     [GUARDRAIL_##CODE] = {.word = {WORD, sizeof(WORD) - 1},         \
                           .reason = REASON_##CODE,                  \

@@ -34,7 +34,7 @@ struct guardrail {
     int64_t (*left_s)(const struct plan_guardrail *g, const struct attributes *a, bool ads);
 };
 
-extern const struct guardrail guardrails[GUARDRAIL_COUNT];
+extern const struct guardrail guardrail_table[GUARDRAIL_COUNT];
 
 /* Whether a gate settles the decision. Adds to out->masked, assumed and unenforced; `out` may be
  * NULL. */

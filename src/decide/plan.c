@@ -85,16 +85,16 @@ static void read_guardrails(struct plan *plan)
 const struct plan_guardrail *plan_guardrail_find(const struct plan *plan, enum guardrail_code code)
 {
     for (int i = 0; i < plan->guardrail_count; i++)
-        if (plan->guardrails[i].row == &guardrails[code]) return &plan->guardrails[i];
+        if (plan->guardrails[i].row == &guardrail_table[code]) return &plan->guardrails[i];
     return NULL;
 }
 
 struct plan_guardrail *plan_guardrail_add(struct plan *plan, enum guardrail_code code)
 {
     int at = plan->guardrail_count++;
-    for (; at > 0 && plan->guardrails[at - 1].row > &guardrails[code]; at--)
+    for (; at > 0 && plan->guardrails[at - 1].row > &guardrail_table[code]; at--)
         plan->guardrails[at] = plan->guardrails[at - 1];
-    plan->guardrails[at] = (struct plan_guardrail){.row = &guardrails[code]};
+    plan->guardrails[at] = (struct plan_guardrail){.row = &guardrail_table[code]};
     return &plan->guardrails[at];
 }
 

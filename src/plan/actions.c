@@ -48,14 +48,13 @@ static void load_action(struct load *l, const struct yaml_tree *node)
 static void read_actions(struct load *l, const struct yaml_tree *node, const struct key *key,
                          void *into)
 {
-    (void)key, (void)into;
+    (void)into;
     if (!load_is_list(l, node, "a list of actions")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_action(l, child);
 
     struct action_table *table = &l->plan->actions;
-    if (node->count < 2 || node->count > ACTIONS_MAX)
-        load_error(l, node->place, "expected 2 to %d actions, found %u", ACTIONS_MAX, node->count);
+    load_count(l, node, key, "actions");
     int without = 0, unread = 0;
     for (int i = 0; i < table->count; i++) {
         without += table->actions[i].ads == 0;
@@ -77,12 +76,12 @@ static void print_actions(struct print *p, const struct key *key, const void *fr
 
 static void schema_actions(struct buf *b, const struct key *key)
 {
-    (void)key;
-    keys_schema_list(b, &action_keys, 2, ACTIONS_MAX);
+    keys_schema_list(b, &action_keys, key);
 }
 
 const struct key_kind kind_actions = {.read = read_actions,
                                       .print = print_actions,
                                       .schema = schema_actions,
                                       .block = true,
-                                      .noun = "list"};
+                                      .noun = "list,",
+                                      .bound = key_bound_number};

@@ -62,8 +62,11 @@ static void schema_split(struct buf *b, const struct key *key)
     buf_char(b, '}');
 }
 
-static const struct key_kind kind_split = {
-    .read = read_split, .print = print_split, .schema = schema_split, .noun = "mapping"};
+static const struct key_kind kind_split = {.read = read_split,
+                                           .print = print_split,
+                                           .schema = schema_split,
+                                           .noun = "mapping,",
+                                           .bound = key_bound_number};
 
 /* ---- experiments ---- */
 
@@ -74,7 +77,7 @@ static const struct key experiment_rows[] = {
              "another is an error"},
     {"slice", KEY_SHARE(plan_experiment, slice_ppm), .initial = "100%",
      .help = "of all listeners that take part"},
-    {"split", .kind = &kind_split, .required = true,
+    {"split", .kind = &kind_split, .min = 1, .max = PLAN_VARIANTS_MAX, .required = true,
      .help =
          "share of each variant; the shares are taken in proportion to their sum, one after the "
          "other in the byte order of the variants' names, whatever their order in the file. "
@@ -138,9 +141,7 @@ static void read_experiments(struct load *l, const struct yaml_tree *node, const
 {
     (void)key, (void)into;
     if (!load_is_list(l, node, "a list of experiments")) return;
-    if (node->count > PLAN_EXPERIMENTS_MAX)
-        load_error(l, node->place, "expected at most %d experiments, found %u",
-                   PLAN_EXPERIMENTS_MAX, node->count);
+    load_count(l, node, key, "experiments");
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_experiment(l, child);
 }
@@ -156,11 +157,12 @@ static void print_experiments(struct print *p, const struct key *key, const void
 static void schema_experiments(struct buf *b, const struct key *key)
 {
     (void)key;
-    keys_schema_list(b, &experiment_keys, 0, PLAN_EXPERIMENTS_MAX);
+    keys_schema_list(b, &experiment_keys, key);
 }
 
 const struct key_kind kind_experiments = {.read = read_experiments,
                                           .print = print_experiments,
                                           .schema = schema_experiments,
                                           .block = true,
-                                          .noun = "list"};
+                                          .noun = "list,",
+                                          .bound = key_bound_number};

@@ -44,11 +44,7 @@ static void read_cap(struct load *l, const struct yaml_tree *node, const struct 
         cap_add(cap, &item);
         return;
     }
-    if (node->count < 1 || node->count > PLAN_CAP_ITEMS_MAX) {
-        load_error(l, node->place, "expected 1 to %d caps, found %u", PLAN_CAP_ITEMS_MAX,
-                   node->count);
-        return;
-    }
+    if (!load_count(l, node, key, "caps")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct cap_item item = {NULL, 0};
         if (!load_is_mapping(l, child, "a cap, {when, max}")) continue;
@@ -78,7 +74,7 @@ static void schema_cap(struct buf *b, const struct key *key)
     buf_lit(b, "{\"anyOf\":[");
     kind_count.schema(b, &cap_rows[1]);
     buf_char(b, ',');
-    keys_schema_list(b, &cap_keys, 1, PLAN_CAP_ITEMS_MAX);
+    keys_schema_list(b, &cap_keys, key);
     buf_lit(b, "]}");
 }
 
@@ -112,7 +108,7 @@ static const char *const on_unknown_words[] = {"conservative", "permissive", NUL
 static void read_on_unknown_of(struct load *l, const struct yaml_tree *node, struct section *into)
 {
     struct span names[GUARDRAIL_COUNT];
-    for (int i = 0; i < GUARDRAIL_COUNT; i++) names[i] = guardrails[i].word;
+    for (int i = 0; i < GUARDRAIL_COUNT; i++) names[i] = guardrail_table[i].word;
     int code = 0;
     while (code < GUARDRAIL_COUNT && !span_equal(names[code], node->key->text)) code++;
     int word = load_word(l, node, on_unknown_words);
@@ -152,7 +148,7 @@ static void print_on_unknown(struct print *p, const struct key *key, const void 
     for (int i = 0; i < GUARDRAIL_COUNT; i++) {
         if (!section->all[i].g.permissive) continue;
         print_comma(p->b, &first);
-        buf_span(p->b, guardrails[i].word);
+        buf_span(p->b, guardrail_table[i].word);
         buf_lit(p->b, ": permissive");
     }
     buf_char(p->b, '}');
@@ -180,7 +176,7 @@ static const struct key_kind kind_on_unknown = {.read = read_on_unknown,
 #define CONDITION(code) .kind = &kind_condition, FIELD(code, g.when)
 #define DURATION(code) .kind = &kind_duration, FIELD(code, g.ms), .max = 30 * UNIT_DAY_MS
 #define SWITCH(code) .kind = &kind_bool, FIELD(code, on)
-#define CAP(code) .kind = &kind_cap, FIELD(code, g.cap)
+#define CAP(code) .kind = &kind_cap, FIELD(code, g.cap), .min = 1, .max = PLAN_CAP_ITEMS_MAX
 
 /* In the order of enum guardrail_code; what is no row of the table stands after them. */
 static const struct key guardrail_rows[] = {
@@ -230,10 +226,11 @@ static void read_guardrails(struct load *l, const struct yaml_tree *node, const 
     keys_read(l, node, &guardrail_keys, &section);
     for (int i = 0; i < GUARDRAIL_COUNT; i++) {
         if (!guardrail_is_set(&section, i)) continue;
-        section.all[i].g.row = &guardrails[i];
+        section.all[i].g.row = &guardrail_table[i];
         *plan_guardrail_add(l->plan, (enum guardrail_code)i) = section.all[i].g;
-        if (guardrails[i].unit == GUARDRAIL_SECONDS)
-            check_durations(l, yaml_tree_find(node, guardrails[i].word)->place, guardrails[i].word);
+        if (guardrail_table[i].unit == GUARDRAIL_SECONDS)
+            check_durations(l, yaml_tree_find(node, guardrail_table[i].word)->place,
+                            guardrail_table[i].word);
     }
 }
 
@@ -244,7 +241,7 @@ static void print_guardrails(struct print *p, const struct key *key, const void 
     section_init(&section);
     for (int i = 0; i < p->plan->guardrail_count; i++) {
         const struct plan_guardrail *g = &p->plan->guardrails[i];
-        ptrdiff_t code = g->row - guardrails;
+        ptrdiff_t code = g->row - guardrail_table;
         section.all[code].on = true;
         section.all[code].g = *g;
         if (g->row->shape != GUARDRAIL_DURATION) section.all[code].g.ms = -1;

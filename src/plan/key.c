@@ -156,20 +156,21 @@ void keys_schema(struct buf *b, const struct key_table *table)
     buf_lit(b, "]}");
 }
 
-void keys_schema_list(struct buf *b, const struct key_table *table, int min, int max)
+void keys_schema_list(struct buf *b, const struct key_table *table, const struct key *of)
 {
-    buf_format(b, "{\"type\":\"array\",\"minItems\":%d,\"maxItems\":%d,\"items\":", min, max);
+    buf_format(b, "{\"type\":\"array\",\"minItems\":%d,\"maxItems\":%d,\"items\":", (int)of->min,
+               (int)of->max);
     keys_schema(b, table);
     buf_char(b, '}');
 }
 
-void keys_schema_by_name(struct buf *b, const struct key_table *table, int min, int max)
+void keys_schema_by_name(struct buf *b, const struct key_table *table, const struct key *of)
 {
     buf_format(b,
                "{\"type\":\"object\",\"minProperties\":%d,\"maxProperties\":%d,"
                "\"propertyNames\":{\"pattern\":\"^[A-Za-z0-9_.:-]{1,64}$\"},"
                "\"additionalProperties\":",
-               min, max);
+               (int)of->min, (int)of->max);
     keys_schema(b, table);
     buf_char(b, '}');
 }

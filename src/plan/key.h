@@ -22,7 +22,7 @@ struct key {
     const char *name;
     const struct key_kind *kind; /* NULL: not supported yet */
     size_t offset;               /* of the field, in the struct that the table is about */
-    int64_t min, max;            /* of numbers; of durations in milliseconds */
+    int64_t min, max;            /* of numbers; of durations in milliseconds; of a list's entries */
     const char *initial;         /* its value where it is left out, as a plan has it; or NULL */
     const char *const *words;    /* of a word; ends in NULL; the field is the index */
     uint32_t kinds;              /* of a policy's key: bits of enum policy_kind; 0: all */
@@ -94,6 +94,9 @@ extern const struct key_kind kind_actions, kind_segments, kind_attributes, kind_
     kind_rules, kind_prior, kind_values, kind_variants, kind_variant, kind_experiments,
     kind_guardrails, kind_server, kind_log;
 
+/* A bound that is a plain number; see key_kind.bound. */
+void key_bound_number(struct buf *b, int64_t value);
+
 static inline void *key_field(void *into, const struct key *key)
 {
     return (char *)into + key->offset;
@@ -124,10 +127,10 @@ void keys_print_block(struct print *p, const struct key_table *table, const void
 void keys_print_item(struct print *p, const struct key_table *table, const void *from, int indent);
 
 void keys_schema(struct buf *b, const struct key_table *table);
-/* Of a list of such mappings, `min` to `max` of them. */
-void keys_schema_list(struct buf *b, const struct key_table *table, int min, int max);
+/* Of a list of such mappings, as many as the key says. */
+void keys_schema_list(struct buf *b, const struct key_table *table, const struct key *of);
 /* Of a mapping from names to such mappings. */
-void keys_schema_by_name(struct buf *b, const struct key_table *table, int min, int max);
+void keys_schema_by_name(struct buf *b, const struct key_table *table, const struct key *of);
 
 /* Whether the key is printed otherwise for `b` than for `a`, both what the table is about; what is
  * not set differs from what is. */

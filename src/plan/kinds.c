@@ -13,7 +13,7 @@ enum { SALT_BYTES_MAX = 128 };
 /* Whatever YAML makes of it: a plan takes it for a text, unless it is nothing. */
 #define SCHEMA_TEXT "\"type\":[\"string\",\"number\",\"boolean\"]"
 
-static void bound_number(struct buf *b, int64_t value)
+void key_bound_number(struct buf *b, int64_t value)
 {
     buf_i64(b, value);
 }
@@ -184,7 +184,7 @@ const struct key_kind kind_int = {.read = read_int,
                                   .print = print_int,
                                   .schema = schema_integer,
                                   .noun = "",
-                                  .bound = bound_number};
+                                  .bound = key_bound_number};
 
 static void read_count(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
@@ -201,7 +201,7 @@ const struct key_kind kind_count = {.read = read_count,
                                     .print = print_count,
                                     .schema = schema_integer,
                                     .noun = "",
-                                    .bound = bound_number};
+                                    .bound = key_bound_number};
 
 static void read_double(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
@@ -232,7 +232,7 @@ const struct key_kind kind_double = {.read = read_double,
                                      .print = print_double,
                                      .schema = schema_double,
                                      .noun = "number",
-                                     .bound = bound_number};
+                                     .bound = key_bound_number};
 
 /* ---- durations and shares ---- */
 

@@ -9,9 +9,7 @@ static void read_segments(struct load *l, const struct yaml_tree *node, const st
     (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_list(l, node, "a list of segment names")) return;
-    if (node->count > PLAN_SEGMENTS_MAX)
-        load_error(l, node->place, "expected at most %d segments, found %u", PLAN_SEGMENTS_MAX,
-                   node->count);
+    load_count(l, node, key, "segments");
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct span name;
         if (!load_name(l, child, &name)) continue;
@@ -50,7 +48,8 @@ static void schema_segments(struct buf *b, const struct key *key)
 const struct key_kind kind_segments = {.read = read_segments,
                                        .print = print_segments,
                                        .schema = schema_segments,
-                                       .noun = "list of names"};
+                                       .noun = "list of names,",
+                                       .bound = key_bound_number};
 
 /* ---- attributes ---- */
 
@@ -110,9 +109,7 @@ static void read_attributes(struct load *l, const struct yaml_tree *node, const 
     if (!load_is_mapping(l, node, "a mapping from attribute to type")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_attribute(l, child);
-    if (node->count > ATTRIBUTES_MAX - ATTRIBUTE_BUILT_IN_COUNT)
-        load_error(l, node->place, "expected at most %d attributes, found %u",
-                   ATTRIBUTES_MAX - ATTRIBUTE_BUILT_IN_COUNT, node->count);
+    load_count(l, node, key, "attributes");
 }
 
 static void print_attributes(struct print *p, const struct key *key, const void *from)
@@ -147,4 +144,5 @@ static void schema_attributes(struct buf *b, const struct key *key)
 const struct key_kind kind_attributes = {.read = read_attributes,
                                          .print = print_attributes,
                                          .schema = schema_attributes,
-                                         .noun = "mapping"};
+                                         .noun = "mapping,",
+                                         .bound = key_bound_number};

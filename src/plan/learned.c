@@ -233,7 +233,7 @@ static void print_values(struct print *p, const struct key *key, const void *fro
 static void schema_values(struct buf *b, const struct key *key)
 {
     (void)key;
-    keys_schema_by_name(b, &value_keys, 0, ACTIONS_MAX);
+    keys_schema_by_name(b, &value_keys, key);
 }
 
 const struct key_kind kind_values = {

@@ -1,4 +1,4 @@
-#include "plan/load.h"
+#include "plan/key.h"
 
 #include "base/decimal.h"
 #include "base/nearest.h"
@@ -122,6 +122,19 @@ bool load_is_mapping(struct load *l, const struct yaml_tree *node, const char *w
 bool load_is_list(struct load *l, const struct yaml_tree *node, const char *what)
 {
     return node->kind == TREE_SEQUENCE || load_expected(l, node, what);
+}
+
+bool load_count(struct load *l, const struct yaml_tree *node, const struct key *key,
+                const char *of_what)
+{
+    if (node->count >= key->min && node->count <= key->max) return true;
+    if (key->min)
+        load_error(l, node->place, "expected %d to %d %s, found %u", (int)key->min, (int)key->max,
+                   of_what, node->count);
+    else
+        load_error(l, node->place, "expected at most %d %s, found %u", (int)key->max, of_what,
+                   node->count);
+    return false;
 }
 
 /* ---- values ---- */

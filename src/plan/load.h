@@ -16,6 +16,8 @@
 #include "plan/plan_load.h"
 #include "plan/yaml_tree.h"
 
+struct key;
+
 struct load {
     struct span text; /* of the file */
     struct plan_errors *errors;
@@ -61,6 +63,10 @@ bool load_expected(struct load *l, const struct yaml_tree *node, const char *wha
  */
 bool load_is_mapping(struct load *l, const struct yaml_tree *node, const char *what);
 bool load_is_list(struct load *l, const struct yaml_tree *node, const char *what);
+
+/* Whether a list or mapping has key->min to key->max entries; reports if not. */
+bool load_count(struct load *l, const struct yaml_tree *node, const struct key *key,
+                const char *of_what);
 
 /* The text of a scalar that is not null. */
 bool load_text(struct load *l, const struct yaml_tree *node, const char *what, struct span *out);

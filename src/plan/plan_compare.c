@@ -297,8 +297,10 @@ static void compare_guardrails(const struct plan *before, const struct plan *aft
         const struct plan_guardrail *new = plan_guardrail_find(after, (enum guardrail_code)code);
         bool was = old && old->permissive, is = new &&new->permissive;
         if (is && !was)
-            weaker(out, "guardrails.on_unknown: %s is permissive now", guardrails[code].word.data);
-        if (was && !is) weaker(out, "guardrails.on_unknown.%s is gone", guardrails[code].word.data);
+            weaker(out, "guardrails.on_unknown: %s is permissive now",
+                   guardrail_table[code].word.data);
+        if (was && !is)
+            weaker(out, "guardrails.on_unknown.%s is gone", guardrail_table[code].word.data);
     }
 }
 

@@ -103,7 +103,8 @@ static void schema_used_actions(struct buf *b, const struct key *key)
 static const struct key_kind kind_used_actions = {.read = read_used_actions,
                                                   .print = print_used_actions,
                                                   .schema = schema_used_actions,
-                                                  .noun = "list of names"};
+                                                  .noun = "list of names,",
+                                                  .bound = key_bound_number};
 
 /* ---- fallback, explore_per ---- */
 
@@ -222,10 +223,10 @@ static const struct key policy_rows[] = {
     {"kind", .kind = &kind_kind, .required = true,
      .help = "`fixed`: ordered rules. `thompson`: one draw from each posterior, the best wins. "
              "`greedy`: the best expected value. `uniform`: any action"},
-    {"actions", .kind = &kind_used_actions,
+    {"actions", .kind = &kind_used_actions, .min = 2, .max = ACTIONS_MAX,
      .help = "the actions that the policy uses, default all. Must have the one without ads and one "
              "with"},
-    {"rules", .kind = &kind_rules, .kinds = KIND(FIXED),
+    {"rules", .kind = &kind_rules, .min = 1, .max = PLAN_RULES_MAX, .kinds = KIND(FIXED),
      .help = "required: the [rules](#policiesnamerules)"},
     {"explore_per", .kind = &kind_explore_per, .initial = "request",
      .kinds = LEARNED | KIND(UNIFORM),
@@ -254,7 +255,7 @@ static const struct key policy_rows[] = {
      .help = "`{alpha: 1, beta: 1}` for every action used, or one for each: `{none: {...}, pod_1: "
              "{...}}`, all of one family. Families: `{alpha, beta}`, `{mean, variance}`, `{mu, "
              "lambda, alpha, beta}`, `{shape, rate}`"},
-    {"value", .kind = &kind_values, .kinds = LEARNED,
+    {"value", .kind = &kind_values, .max = ACTIONS_MAX, .kinds = LEARNED,
      .help = "by action, what is maximised: [offset and weight](#policiesnamevalue)"},
 };
 const struct key_table policy_keys = KEY_TABLE("policies.NAME", policy_rows);
@@ -328,9 +329,7 @@ static void read_policies(struct load *l, const struct yaml_tree *node, const st
     (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to policy")) return;
-    if (node->count < 1 || node->count > PLAN_POLICIES_MAX)
-        load_error(l, node->place, "expected 1 to %d policies, found %u", PLAN_POLICIES_MAX,
-                   node->count);
+    load_count(l, node, key, "policies");
     const struct yaml_tree *nodes[PLAN_POLICIES_MAX];
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct span name;
@@ -360,11 +359,12 @@ static void print_policies(struct print *p, const struct key *key, const void *f
 static void schema_policies(struct buf *b, const struct key *key)
 {
     (void)key;
-    keys_schema_by_name(b, &policy_keys, 1, PLAN_POLICIES_MAX);
+    keys_schema_by_name(b, &policy_keys, key);
 }
 
 const struct key_kind kind_policies = {.read = read_policies,
                                        .print = print_policies,
                                        .schema = schema_policies,
                                        .block = true,
-                                       .noun = "mapping"};
+                                       .noun = "mapping,",
+                                       .bound = key_bound_number};

@@ -104,11 +104,12 @@ static void print_rules(struct print *p, const struct key *key, const void *from
 static void schema_rules(struct buf *b, const struct key *key)
 {
     (void)key;
-    keys_schema_list(b, &rule_keys, 1, PLAN_RULES_MAX);
+    keys_schema_list(b, &rule_keys, key);
 }
 
 const struct key_kind kind_rules = {.read = read_rules,
                                     .print = print_rules,
                                     .schema = schema_rules,
                                     .block = true,
-                                    .noun = "list"};
+                                    .noun = "list,",
+                                    .bound = key_bound_number};

@@ -38,9 +38,7 @@ static void read_variants(struct load *l, const struct yaml_tree *node, const st
     (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to {policy: NAME}")) return;
-    if (node->count < 1 || node->count > PLAN_VARIANTS_MAX)
-        load_error(l, node->place, "expected 1 to %d variants, found %u", PLAN_VARIANTS_MAX,
-                   node->count);
+    load_count(l, node, key, "variants");
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct plan_variant variant = {.policy = NULL};
         struct span name;
@@ -73,14 +71,15 @@ static void print_variants(struct print *p, const struct key *key, const void *f
 static void schema_variants(struct buf *b, const struct key *key)
 {
     (void)key;
-    keys_schema_by_name(b, &variant_keys, 1, PLAN_VARIANTS_MAX);
+    keys_schema_by_name(b, &variant_keys, key);
 }
 
 const struct key_kind kind_variants = {.read = read_variants,
                                        .print = print_variants,
                                        .schema = schema_variants,
                                        .block = true,
-                                       .noun = "mapping"};
+                                       .noun = "mapping,",
+                                       .bound = key_bound_number};
 
 /* ---- a variant of the plan: the index ---- */
 

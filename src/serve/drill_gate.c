@@ -38,8 +38,7 @@ void drill_gate_init(struct drill_gate *g, const struct plan *plan)
     g->plan = plan;
     g->slots = 0;
     if (!ad_free_of(plan)) return;
-    uint64_t reads =
-        rule_reads(ad_free_of(plan)) & ~((uint64_t)1 << ATTRIBUTE_SLOT_VARIANT);
+    uint64_t reads = rule_reads(ad_free_of(plan)) & ~((uint64_t)1 << ATTRIBUTE_SLOT_VARIANT);
     for (; reads && g->slots < DRILL_GATE_SLOTS_MAX; reads &= reads - 1)
         choice_add(g, __builtin_ctzll(reads));
 }
