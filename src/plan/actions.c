@@ -48,7 +48,6 @@ static void load_action(struct load *l, const struct yaml_tree *node)
 static void read_actions(struct load *l, const struct yaml_tree *node, const struct key *key,
                          void *into)
 {
-    (void)into;
     if (!load_is_list(l, node, "a list of actions")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_action(l, child);
@@ -68,20 +67,10 @@ static void read_actions(struct load *l, const struct yaml_tree *node, const str
 
 static void print_actions(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     const struct action_table *table = &p->plan->actions;
     buf_char(p->b, '\n');
     for (int i = 0; i < table->count; i++) keys_print_item(p, &action_keys, &table->actions[i], 2);
 }
 
-static void schema_actions(struct buf *b, const struct key *key)
-{
-    keys_schema_list(b, &action_keys, key);
-}
-
-const struct key_kind kind_actions = {.read = read_actions,
-                                      .print = print_actions,
-                                      .schema = schema_actions,
-                                      .block = true,
-                                      .noun = "list,",
-                                      .bound = key_bound_number};
+const struct key_kind kind_actions = {read_actions, print_actions,    key_schema_list,
+                                      "list,",      key_bound_number, .block = true};

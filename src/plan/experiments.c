@@ -15,7 +15,6 @@ static void split_apply(struct plan_experiment *experiment, uint64_t sum)
 static void read_split(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    (void)key;
     struct plan_experiment *experiment = into;
     if (!load_is_mapping(l, node, "a mapping from variant to percentage")) return;
     uint64_t sum = 0;
@@ -37,7 +36,6 @@ static void read_split(struct load *l, const struct yaml_tree *node, const struc
 
 static void print_split(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     const struct plan_experiment *experiment = from;
     bool first = true;
     uint64_t so_far = 0;
@@ -62,11 +60,8 @@ static void schema_split(struct buf *b, const struct key *key)
     buf_char(b, '}');
 }
 
-static const struct key_kind kind_split = {.read = read_split,
-                                           .print = print_split,
-                                           .schema = schema_split,
-                                           .noun = "mapping,",
-                                           .bound = key_bound_number};
+static const struct key_kind kind_split = {read_split, print_split, schema_split, "mapping,",
+                                           key_bound_number};
 
 /* ---- experiments ---- */
 
@@ -139,7 +134,6 @@ static void load_experiment(struct load *l, const struct yaml_tree *node)
 static void read_experiments(struct load *l, const struct yaml_tree *node, const struct key *key,
                              void *into)
 {
-    (void)key, (void)into;
     if (!load_is_list(l, node, "a list of experiments")) return;
     load_count(l, node, key, "experiments");
     for (const struct yaml_tree *child = node->first; child; child = child->next)
@@ -148,21 +142,10 @@ static void read_experiments(struct load *l, const struct yaml_tree *node, const
 
 static void print_experiments(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     print_word(p->b, p->plan->experiment_count ? "\n" : " []\n");
     for (int i = 0; i < p->plan->experiment_count; i++)
         keys_print_item(p, &experiment_keys, &p->plan->experiments[i], 2);
 }
 
-static void schema_experiments(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema_list(b, &experiment_keys, key);
-}
-
-const struct key_kind kind_experiments = {.read = read_experiments,
-                                          .print = print_experiments,
-                                          .schema = schema_experiments,
-                                          .block = true,
-                                          .noun = "list,",
-                                          .bound = key_bound_number};
+const struct key_kind kind_experiments = {read_experiments, print_experiments, key_schema_list,
+                                          "list,",          key_bound_number,  .block = true};

@@ -70,20 +70,15 @@ static bool cap_is_set(const struct key *key, const void *from)
 
 static void schema_cap(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"anyOf\":[");
     kind_count.schema(b, &cap_rows[1]);
     buf_char(b, ',');
-    keys_schema_list(b, &cap_keys, key);
+    key_schema_list(b, key);
     buf_lit(b, "]}");
 }
 
-static const struct key_kind kind_cap = {.read = read_cap,
-                                         .print = print_cap,
-                                         .schema = schema_cap,
-                                         .is_set = cap_is_set,
-                                         .block = true,
-                                         .noun = "[cap](#guardrailscap)"};
+static const struct key_kind kind_cap = {
+    read_cap, print_cap, schema_cap, "[cap](#guardrailscap)", .is_set = cap_is_set, .block = true};
 
 /* ---- the section, as it is read and printed ---- */
 
@@ -126,7 +121,6 @@ static void read_on_unknown_of(struct load *l, const struct yaml_tree *node, str
 static void read_on_unknown(struct load *l, const struct yaml_tree *node, const struct key *key,
                             void *into)
 {
-    (void)key;
     struct section *section = into;
     if (node->kind == TREE_SCALAR) {
         int word = load_word(l, node, on_unknown_words);
@@ -141,7 +135,6 @@ static void read_on_unknown(struct load *l, const struct yaml_tree *node, const 
 
 static void print_on_unknown(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     const struct section *section = from;
     bool first = true;
     buf_char(p->b, '{');
@@ -156,7 +149,6 @@ static void print_on_unknown(struct print *p, const struct key *key, const void 
 
 static void schema_on_unknown(struct buf *b, const struct key *key)
 {
-    (void)key;
     const struct key word = {.words = on_unknown_words};
     buf_lit(b, "{\"anyOf\":[");
     kind_word.schema(b, &word);
@@ -165,10 +157,8 @@ static void schema_on_unknown(struct buf *b, const struct key *key)
     buf_lit(b, "}]}");
 }
 
-static const struct key_kind kind_on_unknown = {.read = read_on_unknown,
-                                                .print = print_on_unknown,
-                                                .schema = schema_on_unknown,
-                                                .noun = "word or mapping"};
+static const struct key_kind kind_on_unknown = {read_on_unknown, print_on_unknown,
+                                                schema_on_unknown, "word or mapping"};
 
 /* ---- the keys ---- */
 
@@ -176,7 +166,8 @@ static const struct key_kind kind_on_unknown = {.read = read_on_unknown,
 #define CONDITION(code) .kind = &kind_condition, FIELD(code, g.when)
 #define DURATION(code) .kind = &kind_duration, FIELD(code, g.ms), .max = 30 * UNIT_DAY_MS
 #define SWITCH(code) .kind = &kind_bool, FIELD(code, on)
-#define CAP(code) .kind = &kind_cap, FIELD(code, g.cap), .min = 1, .max = PLAN_CAP_ITEMS_MAX
+#define CAP(code) \
+    .kind = &kind_cap, FIELD(code, g.cap), .min = 1, .max = PLAN_CAP_ITEMS_MAX, .table = &cap_keys
 
 /* In the order of enum guardrail_code; what is no row of the table stands after them. */
 static const struct key guardrail_rows[] = {
@@ -218,7 +209,6 @@ static void check_durations(struct load *l, struct yaml_place place, struct span
 static void read_guardrails(struct load *l, const struct yaml_tree *node, const struct key *key,
                             void *into)
 {
-    (void)key, (void)into;
     struct section section;
     if (!load_is_mapping(l, node, "a mapping of guardrails")) return;
     section_init(&section);
@@ -236,7 +226,6 @@ static void read_guardrails(struct load *l, const struct yaml_tree *node, const 
 
 static void print_guardrails(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     struct section section;
     section_init(&section);
     for (int i = 0; i < p->plan->guardrail_count; i++) {
@@ -250,14 +239,5 @@ static void print_guardrails(struct print *p, const struct key *key, const void 
     keys_print_block(p, &guardrail_keys, &section, 2, KEY_DECIDES);
 }
 
-static void schema_guardrails(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema(b, &guardrail_keys);
-}
-
-const struct key_kind kind_guardrails = {.read = read_guardrails,
-                                         .print = print_guardrails,
-                                         .schema = schema_guardrails,
-                                         .block = true,
-                                         .noun = "mapping"};
+const struct key_kind kind_guardrails = {read_guardrails, print_guardrails, key_schema_section,
+                                         "mapping", .block = true};

@@ -1,7 +1,5 @@
 #include "plan/key.h"
 
-#include "wire/json_write.h"
-
 enum { KEYS_MAX = 40, VALUE_BYTES_MAX = 8192 };
 
 /* ---- reading ---- */
@@ -108,6 +106,12 @@ void keys_print_item(struct print *p, const struct key_table *table, const void 
     buf_char(p->b, '\n');
 }
 
+void key_print_section(struct print *p, const struct key *key, const void *from)
+{
+    buf_char(p->b, '\n');
+    keys_print_block(p, key->table, key_value(from, key), 2, KEY_DECIDES);
+}
+
 static struct span value_print(char *memory, const struct key *key, const struct print *p,
                                const void *from)
 {
@@ -133,44 +137,45 @@ bool key_is_initial(const struct key *key, const struct print *p, const void *fr
 
 /* ---- the schema ---- */
 
-void keys_schema(struct buf *b, const struct key_table *table)
+void key_schema_section(struct buf *b, const struct key *of)
 {
-    buf_lit(b, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
+    const struct key_table *table = of->table;
     bool first = true;
+    buf_lit(b, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
     for (size_t i = 0; i < table->count; i++) {
         if (!table->keys[i].kind) continue;
-        if (!first) buf_char(b, ',');
-        first = false;
-        json_write_string(b, span_of(table->keys[i].name));
-        buf_char(b, ':');
+        buf_format(b, "%s\"%s\":", first ? "" : ",", table->keys[i].name);
         table->keys[i].kind->schema(b, &table->keys[i]);
+        first = false;
     }
     buf_lit(b, "},\"required\":[");
     first = true;
     for (size_t i = 0; i < table->count; i++) {
         if (!table->keys[i].required) continue;
-        if (!first) buf_char(b, ',');
+        buf_format(b, "%s\"%s\"", first ? "" : ",", table->keys[i].name);
         first = false;
-        json_write_string(b, span_of(table->keys[i].name));
     }
     buf_lit(b, "]}");
 }
 
-void keys_schema_list(struct buf *b, const struct key_table *table, const struct key *of)
+void key_schema_list(struct buf *b, const struct key *key)
 {
-    buf_format(b, "{\"type\":\"array\",\"minItems\":%d,\"maxItems\":%d,\"items\":", (int)of->min,
-               (int)of->max);
-    keys_schema(b, table);
+    buf_format(b, "{\"type\":\"array\",\"minItems\":%d,\"maxItems\":%d,\"items\":", (int)key->min,
+               (int)key->max);
+    if (key->table)
+        key_schema_section(b, key);
+    else
+        key_schema_name(b, key);
     buf_char(b, '}');
 }
 
-void keys_schema_by_name(struct buf *b, const struct key_table *table, const struct key *of)
+void key_schema_by_name(struct buf *b, const struct key *key)
 {
     buf_format(b,
                "{\"type\":\"object\",\"minProperties\":%d,\"maxProperties\":%d,"
                "\"propertyNames\":{\"pattern\":\"^[A-Za-z0-9_.:-]{1,64}$\"},"
                "\"additionalProperties\":",
-               (int)of->min, (int)of->max);
-    keys_schema(b, table);
+               (int)key->min, (int)key->max);
+    key_schema_section(b, key);
     buf_char(b, '}');
 }

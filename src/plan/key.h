@@ -25,7 +25,8 @@ struct key {
     int64_t min, max;            /* of numbers; of durations in milliseconds; of a list's entries */
     const char *initial;         /* its value where it is left out, as a plan has it; or NULL */
     const char *const *words;    /* of a word; ends in NULL; the field is the index */
-    uint32_t kinds;              /* of a policy's key: bits of enum policy_kind; 0: all */
+    const struct key_table *table; /* of a section's keys, or of those of each entry of a list */
+    uint32_t kinds;                /* of a policy's key: bits of enum policy_kind; 0: all */
     bool required;
     bool at_start; /* a reload does not apply it */
     enum key_part part;
@@ -40,12 +41,12 @@ struct key_kind {
     void (*print)(struct print *p, const struct key *key, const void *from);
     /* Writes its JSON Schema. */
     void (*schema)(struct buf *b, const struct key *key);
+    const char *noun; /* for docs/plans.md; "": the range says it */
+    /* How min and max are written; NULL: they mean nothing. */
+    void (*bound)(struct buf *b, int64_t bound);
     /* Whether there is anything to print. NULL: always. */
     bool (*is_set)(const struct key *key, const void *from);
     bool block;
-    const char *noun; /* for docs/plans.md; "": the range says it */
-    void (*bound)(struct buf *b,
-                  int64_t); /* how min and max are written; NULL: they mean nothing */
 };
 
 struct key_table {
@@ -94,8 +95,7 @@ extern const struct key_kind kind_actions, kind_segments, kind_attributes, kind_
     kind_rules, kind_prior, kind_values, kind_variants, kind_variant, kind_experiments,
     kind_guardrails, kind_server, kind_log;
 
-/* A bound that is a plain number; see key_kind.bound. */
-void key_bound_number(struct buf *b, int64_t value);
+void key_bound_number(struct buf *b, int64_t bound);
 
 static inline void *key_field(void *into, const struct key *key)
 {
@@ -126,11 +126,15 @@ void keys_print_block(struct print *p, const struct key_table *table, const void
 /* One entry of a list, in a line of its own: "  - {a: 1}". */
 void keys_print_item(struct print *p, const struct key_table *table, const void *from, int indent);
 
-void keys_schema(struct buf *b, const struct key_table *table);
-/* Of a list of such mappings, as many as the key says. */
-void keys_schema_list(struct buf *b, const struct key_table *table, const struct key *of);
-/* Of a mapping from names to such mappings. */
-void keys_schema_by_name(struct buf *b, const struct key_table *table, const struct key *of);
+/* Parts of kinds. The schema of a name; of key->table; of a list of those, as many as the key says;
+ * of a mapping from names to those. */
+void key_schema_name(struct buf *b, const struct key *key);
+void key_schema_section(struct buf *b, const struct key *key);
+void key_schema_list(struct buf *b, const struct key *key);
+void key_schema_by_name(struct buf *b, const struct key *key);
+void key_schema_duration(struct buf *b, const struct key *key);
+void key_bound_duration(struct buf *b, int64_t bound);
+void key_print_section(struct print *p, const struct key *key, const void *from);
 
 /* Whether the key is printed otherwise for `b` than for `a`, both what the table is about; what is
  * not set differs from what is. */

@@ -18,7 +18,7 @@ void key_bound_number(struct buf *b, int64_t value)
     buf_i64(b, value);
 }
 
-static void bound_duration(struct buf *b, int64_t value)
+void key_bound_duration(struct buf *b, int64_t value)
 {
     duration_write(b, value, true);
 }
@@ -52,17 +52,13 @@ static bool text_is_set(const struct key *key, const void *from)
     return ((const struct span *)key_value(from, key))->len > 0;
 }
 
-static void schema_name(struct buf *b, const struct key *key)
+void key_schema_name(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{" SCHEMA_TEXT ",\"pattern\":\"^[A-Za-z0-9_.:-]{1,64}$\"}");
 }
 
-const struct key_kind kind_name = {.read = read_name,
-                                   .print = print_name,
-                                   .schema = schema_name,
-                                   .is_set = text_is_set,
-                                   .noun = "name"};
+const struct key_kind kind_name = {read_name, print_name, key_schema_name, "name",
+                                   .is_set = text_is_set};
 
 static void read_salt(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
@@ -81,15 +77,11 @@ static void read_salt(struct load *l, const struct yaml_tree *node, const struct
 
 static void schema_salt(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{" SCHEMA_TEXT ",\"minLength\":1,\"maxLength\":128}");
 }
 
-const struct key_kind kind_salt = {.read = read_salt,
-                                   .print = print_name,
-                                   .schema = schema_salt,
-                                   .is_set = text_is_set,
-                                   .noun = "text of 1 to 128 bytes"};
+const struct key_kind kind_salt = {read_salt, print_name, schema_salt, "text of 1 to 128 bytes",
+                                   .is_set = text_is_set};
 
 static void read_word(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
@@ -113,8 +105,7 @@ static void schema_word(struct buf *b, const struct key *key)
     buf_lit(b, "]}");
 }
 
-const struct key_kind kind_word = {
-    .read = read_word, .print = print_enum, .schema = schema_word, .noun = ""};
+const struct key_kind kind_word = {read_word, print_enum, schema_word, ""};
 
 /* ---- switches ---- */
 
@@ -137,12 +128,10 @@ static void print_bool(struct print *p, const struct key *key, const void *from)
 
 static void schema_bool(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"type\":\"boolean\"}");
 }
 
-const struct key_kind kind_bool = {
-    .read = read_bool, .print = print_bool, .schema = schema_bool, .noun = "switch"};
+const struct key_kind kind_bool = {read_bool, print_bool, schema_bool, "switch"};
 
 /* ---- numbers ---- */
 
@@ -180,11 +169,7 @@ static void print_int(struct print *p, const struct key *key, const void *from)
     buf_i64(p->b, *(const int *)key_value(from, key));
 }
 
-const struct key_kind kind_int = {.read = read_int,
-                                  .print = print_int,
-                                  .schema = schema_integer,
-                                  .noun = "",
-                                  .bound = key_bound_number};
+const struct key_kind kind_int = {read_int, print_int, schema_integer, "", key_bound_number};
 
 static void read_count(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
@@ -197,11 +182,7 @@ static void print_count(struct print *p, const struct key *key, const void *from
     buf_i64(p->b, *(const int64_t *)key_value(from, key));
 }
 
-const struct key_kind kind_count = {.read = read_count,
-                                    .print = print_count,
-                                    .schema = schema_integer,
-                                    .noun = "",
-                                    .bound = key_bound_number};
+const struct key_kind kind_count = {read_count, print_count, schema_integer, "", key_bound_number};
 
 static void read_double(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
@@ -228,11 +209,8 @@ static void schema_double(struct buf *b, const struct key *key)
     schema_range(b, key);
 }
 
-const struct key_kind kind_double = {.read = read_double,
-                                     .print = print_double,
-                                     .schema = schema_double,
-                                     .noun = "number",
-                                     .bound = key_bound_number};
+const struct key_kind kind_double = {read_double, print_double, schema_double, "number",
+                                     key_bound_number};
 
 /* ---- durations and shares ---- */
 
@@ -242,9 +220,9 @@ static void read_duration(struct load *l, const struct yaml_tree *node, const st
     char what[128];
     struct buf b = buf_of(what, sizeof what);
     buf_lit(&b, "a duration with a unit (ms s m h d) from ");
-    bound_duration(&b, key->min);
+    key_bound_duration(&b, key->min);
     buf_lit(&b, " to ");
-    bound_duration(&b, key->max);
+    key_bound_duration(&b, key->max);
     buf_char(&b, '\0');
     struct span text;
     int64_t ms;
@@ -265,18 +243,13 @@ static bool time_is_set(const struct key *key, const void *from)
     return *(const int64_t *)key_value(from, key) >= key->min;
 }
 
-static void schema_duration(struct buf *b, const struct key *key)
+void key_schema_duration(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"type\":\"string\",\"pattern\":\"^[0-9]+([.][0-9]+)?(ms|s|m|h|d)$\"}");
 }
 
-const struct key_kind kind_duration = {.read = read_duration,
-                                       .print = print_time,
-                                       .schema = schema_duration,
-                                       .is_set = time_is_set,
-                                       .noun = "duration",
-                                       .bound = bound_duration};
+const struct key_kind kind_duration = {read_duration, print_time,         key_schema_duration,
+                                       "duration",    key_bound_duration, .is_set = time_is_set};
 
 static void read_share(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
@@ -291,12 +264,10 @@ static void print_percentage(struct print *p, const struct key *key, const void 
 
 static void schema_share(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"type\":\"string\",\"pattern\":\"^[0-9]+([.][0-9]+)?%$\"}");
 }
 
-const struct key_kind kind_share = {
-    .read = read_share, .print = print_percentage, .schema = schema_share, .noun = "share"};
+const struct key_kind kind_share = {read_share, print_percentage, schema_share, "share"};
 
 /* ---- conditions ---- */
 
@@ -318,12 +289,8 @@ static bool condition_is_set(const struct key *key, const void *from)
 
 static void schema_condition(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{" SCHEMA_TEXT "}");
 }
 
-const struct key_kind kind_condition = {.read = read_condition,
-                                        .print = print_condition,
-                                        .schema = schema_condition,
-                                        .is_set = condition_is_set,
-                                        .noun = "condition"};
+const struct key_kind kind_condition = {read_condition, print_condition, schema_condition,
+                                        "condition", .is_set = condition_is_set};

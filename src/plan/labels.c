@@ -6,7 +6,6 @@
 static void read_segments(struct load *l, const struct yaml_tree *node, const struct key *key,
                           void *into)
 {
-    (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_list(l, node, "a list of segment names")) return;
     load_count(l, node, key, "segments");
@@ -27,7 +26,6 @@ static void read_segments(struct load *l, const struct yaml_tree *node, const st
 
 static void print_segments(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     bool first = true;
     buf_char(p->b, '[');
     for (int i = 0; i < p->plan->segment_count; i++) {
@@ -37,19 +35,8 @@ static void print_segments(struct print *p, const struct key *key, const void *f
     buf_char(p->b, ']');
 }
 
-static void schema_segments(struct buf *b, const struct key *key)
-{
-    (void)key;
-    buf_format(b, "{\"type\":\"array\",\"maxItems\":%d,\"items\":", PLAN_SEGMENTS_MAX);
-    kind_name.schema(b, key);
-    buf_char(b, '}');
-}
-
-const struct key_kind kind_segments = {.read = read_segments,
-                                       .print = print_segments,
-                                       .schema = schema_segments,
-                                       .noun = "list of names,",
-                                       .bound = key_bound_number};
+const struct key_kind kind_segments = {read_segments, print_segments, key_schema_list,
+                                       "list of names,", key_bound_number};
 
 /* ---- attributes ---- */
 
@@ -105,7 +92,6 @@ static void load_attribute(struct load *l, const struct yaml_tree *node)
 static void read_attributes(struct load *l, const struct yaml_tree *node, const struct key *key,
                             void *into)
 {
-    (void)key, (void)into;
     if (!load_is_mapping(l, node, "a mapping from attribute to type")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_attribute(l, child);
@@ -114,7 +100,6 @@ static void read_attributes(struct load *l, const struct yaml_tree *node, const 
 
 static void print_attributes(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     bool first = true;
     buf_char(p->b, '{');
     for (uint32_t i = 0; i < p->plan->schema.count; i++) {
@@ -130,7 +115,6 @@ static void print_attributes(struct print *p, const struct key *key, const void 
 
 static void schema_attributes(struct buf *b, const struct key *key)
 {
-    (void)key;
     const struct key type = {.words = type_words};
     buf_format(b,
                "{\"type\":\"object\",\"maxProperties\":%d,"
@@ -141,8 +125,5 @@ static void schema_attributes(struct buf *b, const struct key *key)
     buf_char(b, '}');
 }
 
-const struct key_kind kind_attributes = {.read = read_attributes,
-                                         .print = print_attributes,
-                                         .schema = schema_attributes,
-                                         .noun = "mapping,",
-                                         .bound = key_bound_number};
+const struct key_kind kind_attributes = {read_attributes, print_attributes, schema_attributes,
+                                         "mapping,", key_bound_number};

@@ -82,7 +82,6 @@ static void load_prior_of_each(struct load *l, const struct yaml_tree *node, str
 static void read_prior(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    (void)key;
     struct policy *policy = into;
     policy->has_prior = true;
     if (!load_is_mapping(l, node, "a prior, or a mapping from action to prior")) return;
@@ -131,13 +130,11 @@ static void print_posterior(struct print *p, const struct policy *policy, int ac
 
 static void print_prior(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     print_by_action(p, from, print_posterior);
 }
 
 static bool prior_is_set(const struct key *key, const void *from)
 {
-    (void)key;
     return ((const struct policy *)from)->has_prior;
 }
 
@@ -161,7 +158,6 @@ static void schema_posterior(struct buf *b)
 
 static void schema_prior(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"anyOf\":[");
     schema_posterior(b);
     buf_lit(b, ",{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":");
@@ -169,11 +165,8 @@ static void schema_prior(struct buf *b, const struct key *key)
     buf_lit(b, "}]}");
 }
 
-const struct key_kind kind_prior = {.read = read_prior,
-                                    .print = print_prior,
-                                    .schema = schema_prior,
-                                    .is_set = prior_is_set,
-                                    .noun = "mapping"};
+const struct key_kind kind_prior = {read_prior, print_prior, schema_prior, "mapping",
+                                    .is_set = prior_is_set};
 
 /* ---- value ---- */
 
@@ -195,7 +188,6 @@ const struct key_table value_keys = KEY_TABLE("policies.NAME.value", value_rows)
 static void read_values(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
 {
-    (void)key;
     struct policy *policy = into;
     if (!load_is_mapping(l, node, "a mapping from action to {offset, weight}")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
@@ -226,15 +218,7 @@ static void print_value(struct print *p, const struct policy *policy, int action
 
 static void print_values(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     print_by_action(p, from, print_value);
 }
 
-static void schema_values(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema_by_name(b, &value_keys, key);
-}
-
-const struct key_kind kind_values = {
-    .read = read_values, .print = print_values, .schema = schema_values, .noun = "mapping"};
+const struct key_kind kind_values = {read_values, print_values, key_schema_by_name, "mapping"};

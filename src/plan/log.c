@@ -29,12 +29,10 @@ static void print_file(struct print *p, const struct key *key, const void *from)
 
 static void schema_file(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"type\":\"string\",\"minLength\":1,\"maxLength\":4095}");
 }
 
-static const struct key_kind kind_file = {
-    .read = read_file, .print = print_file, .schema = schema_file, .noun = "path"};
+static const struct key_kind kind_file = {read_file, print_file, schema_file, "path"};
 
 static const struct key sink_rows[] = {
     {"file", .kind = &kind_file, .offset = KEY_FIELD(struct span, settings_log, file),
@@ -45,7 +43,6 @@ const struct key_table sink_keys = KEY_TABLE("log.sink", sink_rows);
 static void read_sink(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
 {
-    (void)key;
     struct settings_log *log = into;
     if (node->kind == TREE_MAPPING) {
         log->sink = LOG_FILE;
@@ -65,7 +62,6 @@ static void read_sink(struct load *l, const struct yaml_tree *node, const struct
 
 static void print_sink(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     const struct settings_log *log = from;
     if (log->sink == LOG_FILE)
         keys_print_flow(p, &sink_keys, log);
@@ -75,14 +71,12 @@ static void print_sink(struct print *p, const struct key *key, const void *from)
 
 static void schema_sink(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"anyOf\":[{\"enum\":[\"stdout\",\"stderr\"]},");
-    keys_schema(b, &sink_keys);
+    key_schema_section(b, &(struct key){.table = &sink_keys});
     buf_lit(b, "]}");
 }
 
-static const struct key_kind kind_sink = {
-    .read = read_sink, .print = print_sink, .schema = schema_sink, .noun = "word or mapping"};
+static const struct key_kind kind_sink = {read_sink, print_sink, schema_sink, "word or mapping"};
 
 /* ---- budgets ---- */
 
@@ -110,16 +104,8 @@ static void schema_rate(struct buf *b, const struct key *key)
     buf_lit(b, "]}");
 }
 
-static void bound_rate(struct buf *b, int64_t value)
-{
-    kind_double.bound(b, value);
-}
-
-static const struct key_kind kind_rate = {.read = read_rate,
-                                          .print = print_rate,
-                                          .schema = schema_rate,
-                                          .noun = "`unlimited` or number",
-                                          .bound = bound_rate};
+static const struct key_kind kind_rate = {read_rate, print_rate, schema_rate,
+                                          "`unlimited` or number", key_bound_number};
 
 static const struct key budget_rows[] = {
     {"rate", .kind = &kind_rate, .offset = KEY_FIELD(double, log_budget, rate), .max = 1000000,
@@ -145,21 +131,14 @@ static void print_budget(struct print *p, const struct key *key, const void *fro
     keys_print_flow(p, &budget_keys, key_value(from, key));
 }
 
-static void schema_budget(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema(b, &budget_keys);
-}
-
-static const struct key_kind kind_budget = {
-    .read = read_budget, .print = print_budget, .schema = schema_budget, .noun = "mapping"};
+static const struct key_kind kind_budget = {read_budget, print_budget, key_schema_section,
+                                            "mapping"};
 
 /* ---- budgets of single signals ---- */
 
 static void read_sites(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    (void)key;
     struct settings_log *log = into;
     const struct span *names = signal_site_names();
     if (!load_is_mapping(l, node, "a mapping from signal to {rate, burst}")) return;
@@ -183,7 +162,6 @@ static void read_sites(struct load *l, const struct yaml_tree *node, const struc
 
 static void print_sites(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     const struct settings_log *log = from;
     bool first = true;
     buf_char(p->b, '{');
@@ -200,17 +178,15 @@ static void print_sites(struct print *p, const struct key *key, const void *from
 
 static void schema_sites(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
     for (int site = 0; site < SITE_SCRIBE_FIRST; site++) {
         buf_format(b, "%s\"%s\":", site ? "," : "", signal_site_names()[site].data);
-        keys_schema(b, &budget_keys);
+        key_schema_section(b, &(struct key){.table = &budget_keys});
     }
     buf_lit(b, "}}");
 }
 
-static const struct key_kind kind_sites = {
-    .read = read_sites, .print = print_sites, .schema = schema_sites, .noun = "mapping"};
+static const struct key_kind kind_sites = {read_sites, print_sites, schema_sites, "mapping"};
 
 /* ---- the section ---- */
 
@@ -221,7 +197,8 @@ static const struct key log_rows[] = {
     {"sink", .kind = &kind_sink, .initial = "stdout", .at_start = true,
      .help = "`stdout`, `stderr` or a [file](#logsink)"},
     {"budget", .kind = &kind_budget, .offset = KEY_FIELD(struct log_budget, settings_log, budget),
-     .initial = "{rate: 10, burst: 100}", .help = "[rate and burst](#logbudget) of each signal"},
+     .table = &budget_keys, .initial = "{rate: 10, burst: 100}",
+     .help = "[rate and burst](#logbudget) of each signal"},
     {"sites", .kind = &kind_sites, .help = "a budget for single signals, by name"},
 };
 const struct key_table log_keys = KEY_TABLE("log", log_rows);
@@ -229,23 +206,9 @@ const struct key_table log_keys = KEY_TABLE("log", log_rows);
 static void read_log(struct load *l, const struct yaml_tree *node, const struct key *key,
                      void *into)
 {
-    (void)key, (void)into;
     if (load_is_mapping(l, node, "a mapping of the log's settings"))
         keys_read(l, node, &log_keys, &l->settings->log);
 }
 
-static void print_log(struct print *p, const struct key *key, const void *from)
-{
-    (void)key, (void)from;
-    buf_char(p->b, '\n');
-    keys_print_block(p, &log_keys, &p->settings->log, 2, KEY_DECIDES);
-}
-
-static void schema_log(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema(b, &log_keys);
-}
-
-const struct key_kind kind_log = {
-    .read = read_log, .print = print_log, .schema = schema_log, .block = true, .noun = "mapping"};
+const struct key_kind kind_log = {read_log, key_print_section, key_schema_section, "mapping",
+                                  .block = true};

@@ -40,15 +40,12 @@ static void print_timezone(struct print *p, const struct key *key, const void *f
 
 static void schema_timezone(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"anyOf\":[{\"const\":0},{\"const\":\"0\"},"
                "{\"type\":\"string\",\"pattern\":\"^[+-][0-9]{2}:[0-9]{2}$\"}]}");
 }
 
-static const struct key_kind kind_timezone = {.read = read_timezone,
-                                              .print = print_timezone,
-                                              .schema = schema_timezone,
-                                              .noun = "`\"+02:00\"`"};
+static const struct key_kind kind_timezone = {read_timezone, print_timezone, schema_timezone,
+                                              "`\"+02:00\"`"};
 
 /* ---- the plan ---- */
 
@@ -61,29 +58,32 @@ static const struct key plan_rows[] = {
              "already are served, with the warning `version_reused`"},
     {"salt", KEY_SALT(plan, salt), .required = true,
      .help = "feeds every random draw. Another salt is another sequence of draws"},
-    {"actions", .kind = &kind_actions, .min = 2, .max = ACTIONS_MAX, .required = true,
-     .help = "the [actions](#actions), in order"},
+    {"actions", .kind = &kind_actions, .table = &action_keys, .min = 2, .max = ACTIONS_MAX,
+     .required = true, .help = "the [actions](#actions), in order"},
     {"segments", .kind = &kind_segments, .max = PLAN_SEGMENTS_MAX,
      .help = "the segments that metrics keep apart; every other `segment_id` counts as "
              "`other`, none as `unset` (both names are reserved)"},
     {"attributes", .kind = &kind_attributes, .max = ATTRIBUTES_MAX - ATTRIBUTE_BUILT_IN_COUNT,
      .help = "what callers send about a session beside the built-in attributes: name to "
              "`bool`, `int`, `double` or `string`"},
-    {"policies", .kind = &kind_policies, .min = 1, .max = PLAN_POLICIES_MAX, .required = true,
-     .help = "the [policies](#policiesname), by name"},
-    {"variants", .kind = &kind_variants, .min = 1, .max = PLAN_VARIANTS_MAX, .required = true,
-     .help = "the [variants](#variantsname), by name"},
+    {"policies", .kind = &kind_policies, .table = &policy_keys, .min = 1, .max = PLAN_POLICIES_MAX,
+     .required = true, .help = "the [policies](#policiesname), by name"},
+    {"variants", .kind = &kind_variants, .table = &variant_keys, .min = 1, .max = PLAN_VARIANTS_MAX,
+     .required = true, .help = "the [variants](#variantsname), by name"},
     {"default_variant", .kind = &kind_variant, .offset = KEY_FIELD(int, plan, default_variant),
      .required = true, .help = "decides for whoever is in no experiment"},
-    {"experiments", .kind = &kind_experiments, .max = PLAN_EXPERIMENTS_MAX,
+    {"experiments", .kind = &kind_experiments, .table = &experiment_keys,
+     .max = PLAN_EXPERIMENTS_MAX,
      .help = "the [experiments](#experiments), the first that holds a listener decides"},
     {"timezone_offset", .kind = &kind_timezone,
      .offset = KEY_FIELD(int64_t, plan, timezone_offset_s), .initial = "0",
      .help = "from UTC, for `hour` and `weekday` in conditions"},
-    {"guardrails", .kind = &kind_guardrails, .help = "the [guardrails](#guardrails)"},
-    {"server", .kind = &kind_server, .part = KEY_SETTING,
-     .help = "[listening and limits](#server)"},
-    {"log", .kind = &kind_log, .part = KEY_SETTING, .help = "the [log](#log)"},
+    {"guardrails", .kind = &kind_guardrails, .table = &guardrail_keys,
+     .help = "the [guardrails](#guardrails)"},
+    {"server", .kind = &kind_server, .offset = offsetof(struct settings, server),
+     .table = &server_keys, .part = KEY_SETTING, .help = "[listening and limits](#server)"},
+    {"log", .kind = &kind_log, .offset = offsetof(struct settings, log), .table = &log_keys,
+     .part = KEY_SETTING, .help = "the [log](#log)"},
     {"holdout", NULL, .help = "listeners kept out of every experiment"},
     {"cooldown_from", NULL, .help = "cooldowns counted from the start of a break"},
     {"safe_action", NULL, .help = "the action when nothing else can be had"},
@@ -98,16 +98,16 @@ const struct key_table *const key_tables[] = {
 
 /* ---- printing and identity ---- */
 
-static void print_part(struct buf *b, const struct plan *plan, const struct settings *settings,
-                       enum key_part part)
+/* `from` is what the rows of that part are about. */
+static void print_part(struct buf *b, const struct plan *plan, const void *from, enum key_part part)
 {
-    struct print p = {.b = b, .plan = plan, .settings = settings};
-    keys_print_block(&p, &plan_keys, plan, 0, part);
+    struct print p = {.b = b, .plan = plan};
+    keys_print_block(&p, &plan_keys, from, 0, part);
 }
 
 void plan_print_decides(struct buf *b, const struct plan *plan)
 {
-    print_part(b, plan, NULL, KEY_DECIDES);
+    print_part(b, plan, plan, KEY_DECIDES);
 }
 
 void settings_print(struct buf *b, const struct settings *settings)
@@ -117,7 +117,7 @@ void settings_print(struct buf *b, const struct settings *settings)
 
 void plan_print(struct buf *b, const struct plan *plan)
 {
-    print_part(b, plan, NULL, KEY_NAMES);
+    print_part(b, plan, plan, KEY_NAMES);
     plan_print_decides(b, plan);
 }
 
@@ -158,7 +158,7 @@ void plan_schema(struct buf *b)
 {
     buf_lit(b, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
                "\"title\":\"Interlude plan\",\"allOf\":[");
-    keys_schema(b, &plan_keys);
+    key_schema_section(b, &(struct key){.table = &plan_keys});
     buf_lit(b, "]}\n");
 }
 

@@ -20,7 +20,6 @@ static const char *const floor_toward_words[] = {
 static void read_kind(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
 {
-    (void)key, (void)into;
     struct span text;
     if (!load_text(l, node, "one of fixed thompson greedy uniform", &text)) return;
     if (policy_kind_find(text) >= 0) return; /* taken by peek_kind */
@@ -33,28 +32,24 @@ static void read_kind(struct load *l, const struct yaml_tree *node, const struct
 
 static void print_kind(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     print_word(p->b, policy_ops(((const struct policy *)from)->kind)->name);
 }
 
 static void schema_kind(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"enum\":[");
     for (int i = 0; i < POLICY_KIND_COUNT; i++)
         buf_format(b, "%s\"%s\"", i ? "," : "", policy_ops((enum policy_kind)i)->name);
     buf_lit(b, "]}");
 }
 
-static const struct key_kind kind_kind = {
-    .read = read_kind, .print = print_kind, .schema = schema_kind, .noun = "word"};
+static const struct key_kind kind_kind = {read_kind, print_kind, schema_kind, "word"};
 
 /* ---- actions ---- */
 
 static void read_used_actions(struct load *l, const struct yaml_tree *node, const struct key *key,
                               void *into)
 {
-    (void)key;
     struct policy *policy = into;
     const struct action_table *table = &l->plan->actions;
     if (!load_is_list(l, node, "a list of action names")) return;
@@ -82,7 +77,6 @@ static void read_used_actions(struct load *l, const struct yaml_tree *node, cons
 
 static void print_used_actions(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     bool first = true;
     buf_char(p->b, '[');
     for (int i = 0; i < p->plan->actions.count; i++) {
@@ -93,18 +87,8 @@ static void print_used_actions(struct print *p, const struct key *key, const voi
     buf_char(p->b, ']');
 }
 
-static void schema_used_actions(struct buf *b, const struct key *key)
-{
-    buf_format(b, "{\"type\":\"array\",\"minItems\":2,\"maxItems\":%d,\"items\":", ACTIONS_MAX);
-    kind_name.schema(b, key);
-    buf_char(b, '}');
-}
-
-static const struct key_kind kind_used_actions = {.read = read_used_actions,
-                                                  .print = print_used_actions,
-                                                  .schema = schema_used_actions,
-                                                  .noun = "list of names,",
-                                                  .bound = key_bound_number};
+static const struct key_kind kind_used_actions = {
+    read_used_actions, print_used_actions, key_schema_list, "list of names,", key_bound_number};
 
 /* ---- fallback, explore_per ---- */
 
@@ -121,7 +105,6 @@ static bool kind_known(const struct load *l, const struct policy *policy)
 static void read_fallback(struct load *l, const struct yaml_tree *node, const struct key *key,
                           void *into)
 {
-    (void)key;
     int index = load_policy_name(l, node);
     if (index < 0) return;
     const struct policy *fallback = &l->plan->policies[index];
@@ -136,22 +119,15 @@ static void read_fallback(struct load *l, const struct yaml_tree *node, const st
 
 static void print_fallback(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     print_text(p->b, ((const struct policy *)from)->fallback->name);
 }
 
-static void schema_fallback(struct buf *b, const struct key *key)
-{
-    kind_name.schema(b, key);
-}
-
-static const struct key_kind kind_fallback = {
-    .read = read_fallback, .print = print_fallback, .schema = schema_fallback, .noun = "a policy"};
+static const struct key_kind kind_fallback = {read_fallback, print_fallback, key_schema_name,
+                                              "a policy"};
 
 static void read_explore_per(struct load *l, const struct yaml_tree *node, const struct key *key,
                              void *into)
 {
-    (void)key, (void)into;
     struct span text;
     if (!load_text(l, node, "request", &text) || span_is(text, "request")) return;
     if (span_is(text, "session") || span_is(text, "unit_day"))
@@ -162,20 +138,16 @@ static void read_explore_per(struct load *l, const struct yaml_tree *node, const
 
 static void print_explore_per(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     print_word(p->b, "request");
 }
 
 static void schema_explore_per(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"enum\":[\"request\"]}");
 }
 
-static const struct key_kind kind_explore_per = {.read = read_explore_per,
-                                                 .print = print_explore_per,
-                                                 .schema = schema_explore_per,
-                                                 .noun = "word"};
+static const struct key_kind kind_explore_per = {read_explore_per, print_explore_per,
+                                                 schema_explore_per, "word"};
 
 /* ---- max_posterior_age: a duration, kept in microseconds ---- */
 
@@ -189,32 +161,16 @@ static void read_age(struct load *l, const struct yaml_tree *node, const struct 
 
 static void print_age(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     duration_write(p->b, ((const struct policy *)from)->max_posterior_age_us / 1000, false);
 }
 
 static bool age_is_set(const struct key *key, const void *from)
 {
-    (void)key;
     return ((const struct policy *)from)->max_posterior_age_us > 0;
 }
 
-static void schema_age(struct buf *b, const struct key *key)
-{
-    kind_duration.schema(b, key);
-}
-
-static void bound_age(struct buf *b, int64_t ms)
-{
-    kind_duration.bound(b, ms);
-}
-
-static const struct key_kind kind_age = {.read = read_age,
-                                         .print = print_age,
-                                         .schema = schema_age,
-                                         .is_set = age_is_set,
-                                         .noun = "duration",
-                                         .bound = bound_age};
+static const struct key_kind kind_age = {read_age,   print_age,          key_schema_duration,
+                                         "duration", key_bound_duration, .is_set = age_is_set};
 
 /* ---- the keys ---- */
 
@@ -226,8 +182,8 @@ static const struct key policy_rows[] = {
     {"actions", .kind = &kind_used_actions, .min = 2, .max = ACTIONS_MAX,
      .help = "the actions that the policy uses, default all. Must have the one without ads and one "
              "with"},
-    {"rules", .kind = &kind_rules, .min = 1, .max = PLAN_RULES_MAX, .kinds = KIND(FIXED),
-     .help = "required: the [rules](#policiesnamerules)"},
+    {"rules", .kind = &kind_rules, .table = &rule_keys, .min = 1, .max = PLAN_RULES_MAX,
+     .kinds = KIND(FIXED), .help = "required: the [rules](#policiesnamerules)"},
     {"explore_per", .kind = &kind_explore_per, .initial = "request",
      .kinds = LEARNED | KIND(UNIFORM),
      .help = "what repeats a draw: `request`. *Not yet*: `session`, `unit_day`"},
@@ -255,7 +211,7 @@ static const struct key policy_rows[] = {
      .help = "`{alpha: 1, beta: 1}` for every action used, or one for each: `{none: {...}, pod_1: "
              "{...}}`, all of one family. Families: `{alpha, beta}`, `{mean, variance}`, `{mu, "
              "lambda, alpha, beta}`, `{shape, rate}`"},
-    {"value", .kind = &kind_values, .max = ACTIONS_MAX, .kinds = LEARNED,
+    {"value", .kind = &kind_values, .table = &value_keys, .max = ACTIONS_MAX, .kinds = LEARNED,
      .help = "by action, what is maximised: [offset and weight](#policiesnamevalue)"},
 };
 const struct key_table policy_keys = KEY_TABLE("policies.NAME", policy_rows);
@@ -326,7 +282,6 @@ static void peek_kind(struct load *l, const struct yaml_tree *node, struct polic
 static void read_policies(struct load *l, const struct yaml_tree *node, const struct key *key,
                           void *into)
 {
-    (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to policy")) return;
     load_count(l, node, key, "policies");
@@ -344,7 +299,6 @@ static void read_policies(struct load *l, const struct yaml_tree *node, const st
 
 static void print_policies(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     buf_char(p->b, '\n');
     for (int i = 0; i < p->plan->policy_count; i++) {
         const struct policy *policy = &p->plan->policies[i];
@@ -356,15 +310,5 @@ static void print_policies(struct print *p, const struct key *key, const void *f
     }
 }
 
-static void schema_policies(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema_by_name(b, &policy_keys, key);
-}
-
-const struct key_kind kind_policies = {.read = read_policies,
-                                       .print = print_policies,
-                                       .schema = schema_policies,
-                                       .block = true,
-                                       .noun = "mapping,",
-                                       .bound = key_bound_number};
+const struct key_kind kind_policies = {read_policies, print_policies,   key_schema_by_name,
+                                       "mapping,",    key_bound_number, .block = true};

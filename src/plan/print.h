@@ -15,7 +15,6 @@ struct plan;
 struct print {
     struct buf *b;
     const struct plan *plan;
-    const struct settings *settings;
     uint32_t kinds; /* inside of a policy: the bit of its kind */
 };
 

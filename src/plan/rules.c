@@ -9,7 +9,6 @@ const struct key_table rule_action_keys = KEY_TABLE("policies.NAME.rules.action"
 static void read_action(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
 {
-    (void)key;
     if (node->kind == TREE_MAPPING && node->count) {
         keys_read(l, node, &rule_action_keys, NULL);
         return;
@@ -24,18 +23,12 @@ static void read_action(struct load *l, const struct yaml_tree *node, const stru
 
 static void print_action(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     int action = ((const struct policy_rule *)from)->action;
     print_text(p->b, p->plan->actions.actions[action].name);
 }
 
-static void schema_action(struct buf *b, const struct key *key)
-{
-    kind_name.schema(b, key);
-}
-
-static const struct key_kind kind_rule_action = {
-    .read = read_action, .print = print_action, .schema = schema_action, .noun = "an action"};
+static const struct key_kind kind_rule_action = {read_action, print_action, key_schema_name,
+                                                 "an action"};
 
 static const struct key rule_rows[] = {
     {"when", KEY_CONDITION(policy_rule, when), .help = "left out, the rule always holds"},
@@ -64,7 +57,6 @@ static bool rule_is_certain(const struct yaml_tree *node, const struct policy_ru
 static void read_rules(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    (void)key;
     struct policy *policy = into;
     if (!load_is_list(l, node, "a list of rules")) return;
     if (!node->count) {
@@ -94,22 +86,11 @@ static void read_rules(struct load *l, const struct yaml_tree *node, const struc
 
 static void print_rules(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     const struct policy *policy = from;
     buf_char(p->b, '\n');
     for (int i = 0; i < policy->rule_count; i++)
         keys_print_item(p, &rule_keys, &policy->rules[i], 6);
 }
 
-static void schema_rules(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema_list(b, &rule_keys, key);
-}
-
-const struct key_kind kind_rules = {.read = read_rules,
-                                    .print = print_rules,
-                                    .schema = schema_rules,
-                                    .block = true,
-                                    .noun = "list,",
-                                    .bound = key_bound_number};
+const struct key_kind kind_rules = {read_rules, print_rules,      key_schema_list,
+                                    "list,",    key_bound_number, .block = true};

@@ -62,12 +62,11 @@ static void print_address(struct print *p, const struct key *key, const void *fr
 
 static void schema_address(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_lit(b, "{\"type\":\"string\",\"pattern\":\"^.+:[0-9]{1,5}$\"}");
 }
 
-static const struct key_kind kind_address = {
-    .read = read_address, .print = print_address, .schema = schema_address, .noun = "HOST:PORT"};
+static const struct key_kind kind_address = {read_address, print_address, schema_address,
+                                             "HOST:PORT"};
 
 /* ---- hosts ---- */
 
@@ -106,7 +105,6 @@ static void read_host(struct load *l, const struct yaml_tree *node)
 static void read_hosts(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    (void)key, (void)into;
     if (!load_is_list(l, node, "a list of hosts")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         read_host(l, child);
@@ -114,7 +112,6 @@ static void read_hosts(struct load *l, const struct yaml_tree *node, const struc
 
 static void print_hosts(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     const struct settings_server *server = from;
     bool first = true;
     buf_char(p->b, '[');
@@ -127,13 +124,11 @@ static void print_hosts(struct print *p, const struct key *key, const void *from
 
 static void schema_hosts(struct buf *b, const struct key *key)
 {
-    (void)key;
     buf_format(b, "{\"type\":\"array\",\"maxItems\":%d,\"items\":{\"type\":\"string\"}}",
                SETTINGS_HOSTS_MAX);
 }
 
-static const struct key_kind kind_hosts = {
-    .read = read_hosts, .print = print_hosts, .schema = schema_hosts, .noun = "list of hosts"};
+static const struct key_kind kind_hosts = {read_hosts, print_hosts, schema_hosts, "list of hosts"};
 
 /* ---- a number, or auto ---- */
 
@@ -161,23 +156,14 @@ static void schema_workers(struct buf *b, const struct key *key)
     buf_lit(b, "]}");
 }
 
-static void bound_workers(struct buf *b, int64_t value)
-{
-    kind_int.bound(b, value);
-}
-
-static const struct key_kind kind_workers = {.read = read_workers,
-                                             .print = print_workers,
-                                             .schema = schema_workers,
-                                             .noun = "`auto` or",
-                                             .bound = bound_workers};
+static const struct key_kind kind_workers = {read_workers, print_workers, schema_workers,
+                                             "`auto` or", key_bound_number};
 
 /* ---- what only has one value yet ---- */
 
 static void read_only(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
 {
-    (void)into;
     struct span text;
     bool plain = node->style == TREE_PLAIN;
     if (load_text(l, node, key->initial, &text) && !(plain && span_is(text, key->initial)))
@@ -187,7 +173,6 @@ static void read_only(struct load *l, const struct yaml_tree *node, const struct
 
 static void print_only(struct print *p, const struct key *key, const void *from)
 {
-    (void)from;
     print_word(p->b, key->initial);
 }
 
@@ -197,8 +182,7 @@ static void schema_only(struct buf *b, const struct key *key)
     buf_format(b, is_text ? "{\"const\":\"%s\"}" : "{\"const\":%s}", key->initial);
 }
 
-static const struct key_kind kind_only = {
-    .read = read_only, .print = print_only, .schema = schema_only, .noun = ""};
+static const struct key_kind kind_only = {read_only, print_only, schema_only, ""};
 
 /* ---- the section ---- */
 
@@ -248,7 +232,6 @@ const struct key_table server_keys = KEY_TABLE("server", server_rows);
 static void read_server(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
 {
-    (void)key, (void)into;
     struct settings_server *server = &l->settings->server;
     if (!load_is_mapping(l, node, "a mapping of the server's settings")) return;
     keys_read(l, node, &server_keys, server);
@@ -260,21 +243,5 @@ static void read_server(struct load *l, const struct yaml_tree *node, const stru
                    "`listen` and `admin` must differ: each port has its own work");
 }
 
-static void print_server(struct print *p, const struct key *key, const void *from)
-{
-    (void)key, (void)from;
-    buf_char(p->b, '\n');
-    keys_print_block(p, &server_keys, &p->settings->server, 2, KEY_DECIDES);
-}
-
-static void schema_server(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema(b, &server_keys);
-}
-
-const struct key_kind kind_server = {.read = read_server,
-                                     .print = print_server,
-                                     .schema = schema_server,
-                                     .block = true,
-                                     .noun = "mapping"};
+const struct key_kind kind_server = {read_server, key_print_section, key_schema_section, "mapping",
+                                     .block = true};

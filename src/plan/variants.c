@@ -5,24 +5,16 @@
 static void read_policy(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
 {
-    (void)key;
     int policy = load_policy_name(l, node);
     if (policy >= 0) ((struct plan_variant *)into)->policy = &l->plan->policies[policy];
 }
 
 static void print_policy(struct print *p, const struct key *key, const void *from)
 {
-    (void)key;
     print_text(p->b, ((const struct plan_variant *)from)->policy->name);
 }
 
-static void schema_policy(struct buf *b, const struct key *key)
-{
-    kind_name.schema(b, key);
-}
-
-static const struct key_kind kind_policy = {
-    .read = read_policy, .print = print_policy, .schema = schema_policy, .noun = "a policy"};
+static const struct key_kind kind_policy = {read_policy, print_policy, key_schema_name, "a policy"};
 
 /* ---- variants ---- */
 
@@ -35,7 +27,6 @@ const struct key_table variant_keys = KEY_TABLE("variants.NAME", variant_rows);
 static void read_variants(struct load *l, const struct yaml_tree *node, const struct key *key,
                           void *into)
 {
-    (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to {policy: NAME}")) return;
     load_count(l, node, key, "variants");
@@ -56,7 +47,6 @@ static void read_variants(struct load *l, const struct yaml_tree *node, const st
 
 static void print_variants(struct print *p, const struct key *key, const void *from)
 {
-    (void)key, (void)from;
     buf_char(p->b, '\n');
     for (int i = 0; i < p->plan->variant_count; i++) {
         const struct plan_variant *variant = &p->plan->variants[i];
@@ -68,18 +58,8 @@ static void print_variants(struct print *p, const struct key *key, const void *f
     }
 }
 
-static void schema_variants(struct buf *b, const struct key *key)
-{
-    (void)key;
-    keys_schema_by_name(b, &variant_keys, key);
-}
-
-const struct key_kind kind_variants = {.read = read_variants,
-                                       .print = print_variants,
-                                       .schema = schema_variants,
-                                       .block = true,
-                                       .noun = "mapping,",
-                                       .bound = key_bound_number};
+const struct key_kind kind_variants = {read_variants, print_variants,   key_schema_by_name,
+                                       "mapping,",    key_bound_number, .block = true};
 
 /* ---- a variant of the plan: the index ---- */
 
@@ -95,10 +75,4 @@ static void print_variant(struct print *p, const struct key *key, const void *fr
     print_text(p->b, p->plan->variants[*(const int *)key_value(from, key)].name);
 }
 
-static void schema_variant(struct buf *b, const struct key *key)
-{
-    kind_name.schema(b, key);
-}
-
-const struct key_kind kind_variant = {
-    .read = read_variant, .print = print_variant, .schema = schema_variant, .noun = "a variant"};
+const struct key_kind kind_variant = {read_variant, print_variant, key_schema_name, "a variant"};
