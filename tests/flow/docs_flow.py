@@ -253,7 +253,7 @@ class Page:
                  "usage": self.usage, "shell": self.shell, "scripts": self.scripts,
                  "elsewhere": self.elsewhere, "figure": lambda b: None,
                  "nginx": lambda b: None, "haproxy": lambda b: None}
-        self.case.assertIn(block.kind, kinds, "%s: what is this block?" % block)
+        self.case.assertTrue(block.kind in kinds, "%s: what is this block?" % block)
         return kinds[block.kind](block)
 
 
@@ -289,6 +289,51 @@ class Docs(unittest.TestCase):
                     self.assertTrue(os.path.exists(target))
                     if heading:
                         self.assertIn(heading, headings(target))
+
+    def test_every_file_named_is_there(self):
+        """`src/...`, `script/...` and their like; `build/...` where make puts it."""
+        for path in docs.pages() + ["ARCHITECTURE.md", "CONTRIBUTING.md"]:
+            for name in set(re.findall(r"[`( ]((?:src|script|tests|bench|examples|docs)/[\w./-]*\w)"
+                                       r"(?![\w*-])", self.text(path))):
+                if re.search(r"ROOM|NAME", name):
+                    continue
+                with self.subTest("%s: %s" % (path, name)):
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, name)))
+
+    def test_every_metric_named_is_declared(self):
+        """One of an answer to a scrape; of a histogram, its parts too."""
+        with Server() as server:
+            metrics = get(server.operations, "/metrics").body.decode()
+        declared = set(re.findall(r"^# TYPE (\w+)", metrics, re.M))
+        for path in docs.pages() + ["examples/alerts.yaml"]:
+            for name in set(re.findall(r"\binterlude_[a-z]\w*[a-z]\b(?!\*)", self.text(path))):
+                with self.subTest("%s: %s" % (path, name)):
+                    self.assertIn(re.sub(r"_(bucket|count|sum)$", "", name), declared)
+
+    def test_every_page_is_linked_from_the_first(self):
+        for path in docs.pages()[1:]:
+            self.assertIn("](%s)" % path, self.text("README.md"))
+
+    def test_every_bench_is_told(self):
+        told = re.findall(r"^\| `(\w+)` \|", self.text("docs/measuring.md"), re.M)
+        benches = [name[:-3] for name in os.listdir(os.path.join(ROOT, "bench", "benches"))
+                   if name.endswith(".py") and name != "__init__.py"]
+        self.assertEqual(sorted(told), sorted(benches))
+
+    def test_every_endpoint_named_answers(self):
+        with Server() as server:
+            for path in docs.pages():
+                for method, name in set(re.findall(r"`?(GET|POST) (/\w[\w/]*)`", self.text(path))):
+                    with self.subTest("%s: %s %s" % (path, method, name)):
+                        port = server.decisions if name == "/v1/decide" else server.operations
+                        body = b"{}" if method == "POST" else None
+                        answer = ask(port, request(name, body, method), SECONDS)
+                        self.assertNotIn(answer.status, (404, 405))
+
+    @staticmethod
+    def text(path):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+            return f.read()
 
     def test_the_reload(self):
         """The command of docs/http.md is answered with the members that it shows, in that order."""
@@ -393,6 +438,23 @@ class Experiments(unittest.TestCase):
                     self.assertEqual(got, expected, unit)
                     found[got] = found.get(got, 0) + 1
         self.assertEqual(len(found), 8, found)  # all but the arm of a millionth
+
+    def test_at_the_borders(self):
+        """`u-6` has slice 150048 and split 57834: below a border is in, at it is out."""
+        names = {}
+        executed([b for b in docs.blocks("docs/experiments.md") if b.kind == "python"][0], names)
+        even = {"bayes": "50%", "control": "50%"}
+        rows = [
+            ("15.0048%", even, (None, "random")),
+            ("15.0049%", even, ("adload", "bayes")),
+            ("100%", {"bayes": "5.7834%", "control": "94.2166%"}, ("adload", "control")),
+            ("100%", {"bayes": "5.7835%", "control": "94.2165%"}, ("adload", "bayes")),
+        ]
+        for slice_, split, expected in rows:
+            experiments = [{"name": "adload", "salt": "adload-1", "slice": slice_, "split": split}]
+            answer, = decide_lines(experiment_plan(experiments, "random"), [{"unit_id": "u-6"}])
+            self.assertEqual((answer.get("experiment"), answer["variant"]), expected)
+            self.assertEqual(names["allocate"](experiments, "random", "u-6"), expected)
 
     def answers(self, server, units):
         with Connection(server.decisions, SECONDS) as c:
