@@ -3,7 +3,7 @@
     file NAME             a file of that name, for the blocks after it
     python NAME           is run, after the other blocks of that name
     prints                what the last block printed
-    plan [WHERE]          a part of a plan: loads in the demonstration plan's place. WHERE: see PARTS
+    plan [WHERE]          a part of a plan: loads within the demonstration plan. WHERE: see PARTS
     request NAME, SECTION + KEY: VALUE   is asked of the page's plan, with that more
     answer NAME           has at least these members
     usage                 commands, each with what it does
@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -146,7 +147,7 @@ class Page:
     def __init__(self, case, path):
         self.case, self.path = case, path
         self.directory = tempfile.mkdtemp(prefix="interlude-docs-")
-        case.addCleanup(subprocess.run, ["rm", "-rf", self.directory])
+        case.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.plan, self.names, self.printed, self.answers = DEMO, {}, None, {}
 
     def file(self, block):
@@ -224,8 +225,9 @@ class Page:
             shell = subprocess.Popen(["bash", "-e", "-c", text], cwd=self.directory, stdout=told,
                                      stderr=told, stdin=subprocess.DEVNULL, start_new_session=True)
             try:
-                wait_for(lambda: os.waitid(os.P_PID, shell.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT),
-                         2 * SECONDS, "the end of the commands")
+                look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+                wait_for(lambda: os.waitid(os.P_PID, shell.pid, look), 2 * SECONDS,
+                         "the end of the commands")
             finally:  # until it is waited for, its number is its group's
                 os.killpg(shell.pid, signal.SIGKILL)
                 code = shell.wait()
@@ -410,14 +412,16 @@ EXPERIMENTS = [
      "split": {"beta-2": "1%", "alpha": "2%", "Zed": "3.5%"}},
     {"name": "second", "salt": "zw\u00f6lf/2", "slice": "33.3333%",
      "split": {"control": "33.3333%", "alpha": "0%", "bayes": "66.6667%"}},
-    {"name": "third", "salt": "three", "split": {"greedy": "0.0001%", "random": "12.5%", "Zed": "7%"}},
+    {"name": "third", "salt": "three",
+     "split": {"greedy": "0.0001%", "random": "12.5%", "Zed": "7%"}},
 ]
 
 
 def experiment_plan(experiments, default):
     arms = "".join("  %s: {policy: promoted}\n" % arm for arm in ("alpha", "Zed", "beta-2"))
     rows = "".join("  - %s\n" % json.dumps(x) for x in experiments)
-    return merged(DEMO, "variants:\n%sexperiments:\n%sdefault_variant: %s\n" % (arms, rows, default))
+    return merged(DEMO, "variants:\n%sexperiments:\n%sdefault_variant: %s\n"
+                  % (arms, rows, default))
 
 
 class Experiments(unittest.TestCase):
@@ -534,12 +538,22 @@ BAD = {"alpha": -1, "beta": 1}
 GOOD = {"alpha": 20, "beta": 80}
 PRIOR = """\
 policies:
-  bayesian: {kind: thompson, fallback: promoted, on_partial: prior, on_empty: cold_start, prior: {alpha: 1, beta: 1}}
+  bayesian:
+    kind: thompson
+    fallback: promoted
+    on_partial: prior
+    on_empty: cold_start
+    prior: {alpha: 1, beta: 1}
 """
 TOWARD = """\
 policies:
   promoted: {kind: fixed, rules: [{action: pod_2, cooldown: 5s}]}
-  bayesian: {kind: greedy, actions: [none, pod_1], fallback: promoted, floor: 1, floor_toward: fallback}
+  bayesian:
+    kind: greedy
+    actions: [none, pod_1]
+    fallback: promoted
+    floor: 1
+    floor_toward: fallback
 """
 CASES = [
     ("all invalid under prior: the fallback decides", PRIOR,

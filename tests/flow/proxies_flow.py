@@ -1,4 +1,4 @@
-"""docs/proxies.md: its configurations, run by a real nginx and a real HAProxy before two servers."""
+"""docs/proxies.md: its configurations, in a real nginx and a real HAProxy before two servers."""
 
 import json
 import re
@@ -82,7 +82,8 @@ class Decisions(unittest.TestCase):
     def test_the_answer_is_the_server_s(self, name):
         pair = Pair(self, name)
         data = decide("r-1", segment_id="core", variant="bayes", session={"elapsed_s": 7},
-                      posteriors={"none": {"alpha": 2, "beta": 3}, "pod_1": {"alpha": 3, "beta": 2}})
+                      posteriors={"none": {"alpha": 2, "beta": 3},
+                                  "pod_1": {"alpha": 3, "beta": 2}})
         direct = {a["version"]: a for a in (ask(s.decisions, data).json() for s in pair.servers)}
         through = pair.ask(data).json()
         self.assertEqual(through, direct[through["version"]])
@@ -172,7 +173,8 @@ class Decisions(unittest.TestCase):
                                       'reason="per_address_max"'), 0)
 
     def place_of(self, server):
-        """The one connection that this address may have; a health check may have it for a moment."""
+        """The one connection that this address may have; a health check may hold it for a moment.
+        """
         def got():
             c = Connection(server.decisions, SECONDS)
             try:
