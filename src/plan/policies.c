@@ -206,7 +206,13 @@ static const struct key policy_rows[] = {
     {"floor", KEY_DOUBLE(policy, floor), .max = 1, .initial = "0", .kinds = LEARNED,
      .help = "the probability of choosing otherwise, so that every action keeps being tried"},
     {"floor_toward", KEY_WORD(policy, floor_toward), .words = floor_toward_words,
-     .initial = "uniform", .kinds = LEARNED, .help = "what the floor chooses by"},
+     .initial = "uniform", .kinds = LEARNED,
+     .help =
+         "what the floor chooses by: `uniform`, each eligible action alike; or `fallback`, which "
+         "chooses among the eligible actions that it uses itself. If a rule of it wants "
+         "another, the eligible one with the most ads not above it is served. That is this "
+         "policy's choice: reason `policy`, no `wanted`, and the action's own cooldown, not the "
+         "rule's"},
     {"prior", .kind = &kind_prior, .kinds = LEARNED,
      .help = "`{alpha: 1, beta: 1}` for every action used, or one for each: `{none: {...}, pod_1: "
              "{...}}`, all of one family. Families: `{alpha, beta}`, `{mean, variance}`, `{mu, "

@@ -34,7 +34,9 @@ static const struct key rule_rows[] = {
     {"when", KEY_CONDITION(policy_rule, when), .help = "left out, the rule always holds"},
     {"action", .kind = &kind_rule_action, .required = true, .help = ""},
     {"cooldown", KEY_DURATION(policy_rule, cooldown_ms), .max = 7 * UNIT_DAY_MS,
-     .help = "instead of the action's own"},
+     .help = "instead of the action's own; only where the rule's action is served. Where a "
+             "guardrail takes it away, the cooldown of the action that is served in its place "
+             "counts"},
 };
 const struct key_table rule_keys = KEY_TABLE("policies.NAME.rules", rule_rows);
 

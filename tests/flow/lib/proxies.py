@@ -57,31 +57,60 @@ listen interlude
 """
 
 
-class Proxy:
-    """`keep`: connections to the servers are kept and used again."""
+# What an nginx of our own needs around an `http` block that is told elsewhere.
+NGINX_AROUND = """\
+daemon off;
+master_process off;
+worker_processes 1;
+pid {directory}/pid;
+error_log {directory}/error.log warn;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;
+{http}
+}}
+"""
 
-    def __init__(self, name, servers, keep):
+
+def configuration(name, directory, port, servers, keep):
+    more = {"directory": directory, "port": port, "first": servers[0], "second": servers[1]}
+    if name == "nginx":
+        return NGINX.format(keepalive="keepalive 32;" if keep else "",
+                            connection="" if keep else "close", **more)
+    return HAPROXY.format(reuse="http-reuse always" if keep else
+                          "option http-server-close\n    http-reuse never", **more)
+
+
+class Proxy:
+    """`keep`: connections to the servers are kept and used again. Or `text`: the `http` block of an
+    nginx, or a HAProxy's whole configuration, that listens on `port`."""
+
+    def __init__(self, name, servers=None, keep=True, text=None, port=None):
         self.name = name
         self.directory = tempfile.mkdtemp(prefix="interlude-proxy-")
-        self.address = ("127.0.0.1", free_port())
-        more = {"directory": self.directory, "port": self.address[1], "first": servers[0],
-                "second": servers[1]}
+        self.address = ("127.0.0.1", port or free_port())
+        if text is None:
+            text = configuration(name, self.directory, self.address[1], servers, keep)
+        elif name == "nginx":
+            text = NGINX_AROUND.format(directory=self.directory, http=text)
         path = os.path.join(self.directory, "conf")
         with open(path, "w") as f:
-            if name == "nginx":
-                f.write(NGINX.format(keepalive="keepalive 32;" if keep else "",
-                                     connection="" if keep else "close", **more))
-                command = ["/usr/sbin/nginx", "-p", self.directory, "-c", path,
-                           "-e", os.path.join(self.directory, "error.log")]
-            else:
-                f.write(HAPROXY.format(reuse="http-reuse always" if keep else
-                                       "option http-server-close\n    http-reuse never", **more))
-                command = ["/usr/sbin/haproxy", "-db", "-f", path]
+            f.write(text)
+        if name == "nginx":
+            command = ["/usr/sbin/nginx", "-p", self.directory, "-c", path,
+                       "-e", os.path.join(self.directory, "error.log")]
+        else:
+            command = ["/usr/sbin/haproxy", "-db", "-f", path]
         self.errors_path = os.path.join(self.directory, "stderr")
         with open(self.errors_path, "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL, stderr=errors)
-        wait_for(self.answers, 10, name)
+        wait_for(self.answers, 20, name)
 
     def answers(self):
         if self.process.poll() is not None:

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -47,6 +48,47 @@ static void test_every_code_is_described(void **state)
         assert_true(status == 0 || (status >= 400 && status <= 599));
         for (int other = 0; other < code; other++) assert_string_not_equal(name, err_name(other));
     }
+}
+
+/* A row of the table of errors that begins with the status and has the code in it. */
+static int rows_with(const char *docs, int status, const char *name)
+{
+    char number[8], code[64];
+    snprintf(number, sizeof number, "%d", status);
+    snprintf(code, sizeof code, "`%s`", name);
+    int found = 0;
+    for (const char *at = docs; (at = strstr(at, "\n| ")); at++) {
+        char *row = strndup(at + 1, strcspn(at + 1, "\n"));
+        assert_non_null(row);
+        char *rest = strstr(row + 2, " |");
+        if (rest) {
+            *rest = '\0';
+            found += strstr(row, number) && strstr(rest + 1, code);
+        }
+        free(row);
+    }
+    return found;
+}
+
+static void test_every_code_is_told_in_the_documents(void **state)
+{
+    (void)state;
+    enum { BYTES_MAX = 256 * 1024 };
+    char *docs = malloc(BYTES_MAX);
+    assert_non_null(docs);
+    FILE *f = fopen("docs/http.md", "rb");
+    if (!f) fail_msg("docs/http.md cannot be read: run from the root of the repository");
+    size_t len = fread(docs, 1, BYTES_MAX - 1, f);
+    fclose(f);
+    docs[len] = '\0';
+    for (int code = 0; code < ERR_COUNT; code++) {
+        int status = err_status(code);
+        if (!status || code == ERR_UNAUTHORIZED) continue; /* no port asks for a token yet */
+        if (code == ERR_NO_MEMORY) status = 422;           /* of a reload */
+        if (rows_with(docs, status, err_name(code)) != 1)
+            fail_msg("docs/http.md: %d `%s`", status, err_name(code));
+    }
+    free(docs);
 }
 
 static struct err used_err(void)
@@ -150,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_and_statuses),
         cmocka_unit_test(test_every_code_is_described),
+        cmocka_unit_test(test_every_code_is_told_in_the_documents),
         cmocka_unit_test(test_set_clears_what_was_there),
         cmocka_unit_test(test_set_sys_tells_the_reason),
         cmocka_unit_test(test_no_err_is_allowed),
