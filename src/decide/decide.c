@@ -62,7 +62,7 @@ static uint64_t reasons_of(const struct decision *d)
 {
     uint64_t reasons = d->masked;
     if (!d->asked) return reasons;
-    if (d->policy->kind != POLICY_FIXED)
+    if (!policy_is(d->policy, POLICY_HAS_RULES))
         reasons |= REASON_BIT(REASON_POLICY);
     else
         reasons |= REASON_BIT(d->choice.rule >= 0 ? REASON_RULE : REASON_NO_RULE);

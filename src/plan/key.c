@@ -65,7 +65,7 @@ void keys_init(struct load *l, const struct key_table *table, void *into)
 
 static bool is_printed(const struct print *p, const struct key *key, const void *from)
 {
-    return key->kind && (!key->kinds || key->kinds & p->kinds) &&
+    return key->kind && (!key->traits || key->traits & p->traits) &&
            (!key->kind->is_set || key->kind->is_set(key, from));
 }
 

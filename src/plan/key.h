@@ -26,7 +26,7 @@ struct key {
     const char *initial;         /* its value where it is left out, as a plan has it; or NULL */
     const char *const *words;    /* of a word; ends in NULL; the field is the index */
     const struct key_table *table; /* of a section's keys, or of those of each entry of a list */
-    uint32_t kinds;                /* of a policy's key: bits of enum policy_kind; 0: all */
+    uint32_t traits; /* of a policy's key: bits of enum policy_trait, any of them; 0: all kinds */
     bool required;
     bool at_start; /* a reload does not apply it */
     enum key_part part;

@@ -143,8 +143,8 @@ static void compare_keys(const struct plan *before, const struct policy *old,
                          const struct plan *after, const struct policy *new,
                          struct plan_weaker *out)
 {
-    struct print was = {.plan = before, .kinds = 1u << old->kind};
-    struct print is = {.plan = after, .kinds = 1u << new->kind};
+    struct print was = {.plan = before, .traits = policy_ops(old->kind)->traits};
+    struct print is = {.plan = after, .traits = policy_ops(new->kind)->traits};
     for (size_t i = 0; i < policy_keys.count; i++) {
         const struct key *key = &policy_keys.keys[i];
         bool optional = key->kind && (key->initial || key->kind->is_set);

@@ -80,7 +80,7 @@ static void warn_policies(struct warn *w, const struct yaml_tree *mapping)
     const struct policy *policy = w->l->plan->policies;
     for (const struct yaml_tree *node = mapping->first; node; node = node->next, policy++) {
         if (policy_reads_posteriors(policy)) warn_learned(w, node, policy);
-        if (policy->kind != POLICY_FIXED) continue;
+        if (!policy_is(policy, POLICY_HAS_RULES)) continue;
         const struct yaml_tree *rules = yaml_tree_find(node, SPAN("rules"));
         warn_rules(w, rules, policy);
         warn_rule_cooldowns(w, rules, policy);

@@ -1,9 +1,6 @@
 #include "plan/key.h"
 #include "plan/units.h"
 
-#define KIND(kind) (1u << POLICY_##kind)
-#define LEARNED (KIND(THOMPSON) | KIND(GREEDY))
-
 static const char *const on_partial_words[] = {[ON_PARTIAL_EXCLUDE] = "exclude",
                                                [ON_PARTIAL_PRIOR] = "prior",
                                                [ON_PARTIAL_FALLBACK] = "fallback",
@@ -17,30 +14,28 @@ static const char *const floor_toward_words[] = {
 
 /* ---- kind ---- */
 
+/* NULL at the end, as load_word and kind_word have it. */
+static const char *const kind_words[POLICY_KIND_COUNT + 1] = {
+#define WORD(code, word, ...) [POLICY_##code] = word,
+    POLICY_KINDS(WORD)
+#undef WORD
+};
+
+/* The word was taken by peek_kind, if it is one. */
 static void read_kind(struct load *l, const struct yaml_tree *node, const struct key *key,
                       void *into)
 {
-    struct span text;
-    if (!load_text(l, node, "one of fixed thompson greedy uniform", &text)) return;
-    if (policy_kind_find(text) >= 0) return; /* taken by peek_kind */
-    struct span names[POLICY_KIND_COUNT];
-    for (int i = 0; i < POLICY_KIND_COUNT; i++)
-        names[i] = span_of(policy_ops((enum policy_kind)i)->name);
-    load_error(l, node->place, "expected one of fixed thompson greedy uniform, found `%s`%s",
-               load_show(text).text, load_nearest(text, names, POLICY_KIND_COUNT).text);
+    load_word(l, node, kind_words);
 }
 
 static void print_kind(struct print *p, const struct key *key, const void *from)
 {
-    print_word(p->b, policy_ops(((const struct policy *)from)->kind)->name);
+    print_word(p->b, kind_words[((const struct policy *)from)->kind]);
 }
 
 static void schema_kind(struct buf *b, const struct key *key)
 {
-    buf_lit(b, "{\"enum\":[");
-    for (int i = 0; i < POLICY_KIND_COUNT; i++)
-        buf_format(b, "%s\"%s\"", i ? "," : "", policy_ops((enum policy_kind)i)->name);
-    buf_lit(b, "]}");
+    kind_word.schema(b, &(struct key){.words = kind_words});
 }
 
 static const struct key_kind kind_kind = {read_kind, print_kind, schema_kind, "word"};
@@ -174,50 +169,52 @@ static const struct key_kind kind_age = {read_age,   print_age,          key_sch
 
 /* ---- the keys ---- */
 
+#define KIND_HELP(code, word, traits, function, help) "`" word "`: " help ". "
+
 /* `actions` comes before all that is about the actions used. */
 static const struct key policy_rows[] = {
     {"kind", .kind = &kind_kind, .required = true,
-     .help = "`fixed`: ordered rules. `thompson`: one draw from each posterior, the best wins. "
-             "`greedy`: the best expected value. `uniform`: any action"},
+     .help = "how it chooses. " POLICY_KINDS(KIND_HELP)},
     {"actions", .kind = &kind_used_actions, .min = 2, .max = ACTIONS_MAX,
      .help = "the actions that the policy uses, default all. Must have the one without ads and one "
              "with"},
     {"rules", .kind = &kind_rules, .table = &rule_keys, .min = 1, .max = PLAN_RULES_MAX,
-     .kinds = KIND(FIXED), .help = "required: the [rules](#policiesnamerules)"},
+     .traits = POLICY_HAS_RULES, .help = "required: the [rules](#policiesnamerules)"},
     {"explore_per", .kind = &kind_explore_per, .initial = "request",
-     .kinds = LEARNED | KIND(UNIFORM),
+     .traits = POLICY_HAS_POSTERIORS | POLICY_DRAWS,
      .help = "what repeats a draw: `request`. *Not yet*: `session`, `unit_day`"},
     {"on_partial", KEY_WORD(policy, on_partial), .words = on_partial_words, .initial = "exclude",
-     .kinds = LEARNED,
+     .traits = POLICY_HAS_POSTERIORS,
      .help = "posteriors are missing for some actions: `exclude` leaves those out, and all of more "
              "ads than the lightest of them; `prior` puts the policy's prior in; `fallback` lets "
              "the fallback decide"},
     {"on_empty", KEY_WORD(policy, on_empty), .words = on_empty_words, .initial = "fallback",
-     .kinds = LEARNED,
+     .traits = POLICY_HAS_POSTERIORS,
      .help = "the request says `\"posteriors\": {}`: `fallback`, or `cold_start`, which takes the "
              "prior for every action"},
     {"on_stale", KEY_WORD(policy, on_stale), .words = on_stale_words, .initial = "use",
-     .kinds = LEARNED, .help = "`use` them (and tell), or `fallback`"},
+     .traits = POLICY_HAS_POSTERIORS, .help = "`use` them (and tell), or `fallback`"},
     {"max_posterior_age", .kind = &kind_age, .min = UNIT_SECOND_MS, .max = 3650 * UNIT_DAY_MS,
-     .kinds = LEARNED,
+     .traits = POLICY_HAS_POSTERIORS,
      .help = "posteriors whose `posteriors_as_of` is older are stale; without it none are"},
-    {"fallback", .kind = &kind_fallback, .kinds = LEARNED,
+    {"fallback", .kind = &kind_fallback, .traits = POLICY_HAS_POSTERIORS,
      .help = "required: decides when posteriors can't; a fixed or uniform one"},
-    {"floor", KEY_DOUBLE(policy, floor), .max = 1, .initial = "0", .kinds = LEARNED,
+    {"floor", KEY_DOUBLE(policy, floor), .max = 1, .initial = "0", .traits = POLICY_HAS_POSTERIORS,
      .help = "the probability of choosing otherwise, so that every action keeps being tried"},
     {"floor_toward", KEY_WORD(policy, floor_toward), .words = floor_toward_words,
-     .initial = "uniform", .kinds = LEARNED,
+     .initial = "uniform", .traits = POLICY_HAS_POSTERIORS,
      .help =
          "what the floor chooses by: `uniform`, each eligible action alike; or `fallback`, which "
          "chooses among the eligible actions that it uses itself. If a rule of it wants "
          "another, the eligible one with the most ads not above it is served. That is this "
          "policy's choice: reason `policy`, no `wanted`, and the action's own cooldown, not the "
          "rule's"},
-    {"prior", .kind = &kind_prior, .kinds = LEARNED,
+    {"prior", .kind = &kind_prior, .traits = POLICY_HAS_POSTERIORS,
      .help = "`{alpha: 1, beta: 1}` for every action used, or one for each: `{none: {...}, pod_1: "
              "{...}}`, all of one family. Families: `{alpha, beta}`, `{mean, variance}`, `{mu, "
              "lambda, alpha, beta}`, `{shape, rate}`"},
-    {"value", .kind = &kind_values, .table = &value_keys, .max = ACTIONS_MAX, .kinds = LEARNED,
+    {"value", .kind = &kind_values, .table = &value_keys, .max = ACTIONS_MAX,
+     .traits = POLICY_HAS_POSTERIORS,
      .help = "by action, what is maximised: [offset and weight](#policiesnamevalue)"},
 };
 const struct key_table policy_keys = KEY_TABLE("policies.NAME", policy_rows);
@@ -227,10 +224,10 @@ static void check_kind(struct load *l, const struct yaml_tree *node, const struc
 {
     for (size_t i = 0; i < policy_keys.count; i++) {
         const struct key *key = &policy_keys.keys[i];
-        if (!key->kinds || key->kinds >> policy->kind & 1) continue;
+        if (!key->traits || policy_is(policy, key->traits)) continue;
         const struct yaml_tree *value = yaml_tree_find(node, span_of(key->name));
         if (!value) continue;
-        const char *kind = policy_ops(policy->kind)->name;
+        const char *kind = kind_words[policy->kind];
         if (span_is(value->key->text, "floor"))
             load_error(l, value->key->place, "`floor` needs a learned policy; this one is %s",
                        kind);
@@ -246,7 +243,7 @@ static void check_learned(struct load *l, const struct yaml_tree *node, const st
     if (!yaml_tree_find(node, SPAN("fallback")))
         load_error(l, node->place,
                    "`fallback` is missing: a %s policy needs one for when posteriors are absent",
-                   policy_ops(policy->kind)->name);
+                   kind_words[policy->kind]);
     if (policy->on_partial == ON_PARTIAL_PRIOR && !prior)
         load_error(l, yaml_tree_find(node, SPAN("on_partial"))->place, "`on_partial: prior` %s",
                    needs);
@@ -269,8 +266,9 @@ static void load_policy(struct load *l, const struct yaml_tree *node, struct pol
     if (!kind_known(l, policy)) return;
     check_kind(l, node, policy);
     if (policy_reads_posteriors(policy)) check_learned(l, node, policy);
-    if (policy->kind == POLICY_FIXED && !yaml_tree_find(node, SPAN("rules")))
-        load_error(l, node->place, "`rules` is missing: a fixed policy needs at least one");
+    if (policy_is(policy, POLICY_HAS_RULES) && !yaml_tree_find(node, SPAN("rules")))
+        load_error(l, node->place, "`rules` is missing: a %s policy needs at least one",
+                   kind_words[policy->kind]);
 }
 
 /* The kinds are settled before anything else is read: others may name a policy as their fallback.
@@ -311,7 +309,7 @@ static void print_policies(struct print *p, const struct key *key, const void *f
         buf_lit(p->b, "  ");
         print_text(p->b, policy->name);
         buf_lit(p->b, ":\n");
-        p->kinds = 1u << policy->kind;
+        p->traits = policy_ops(policy->kind)->traits;
         keys_print_block(p, &policy_keys, policy, 4, KEY_DECIDES);
     }
 }

@@ -15,7 +15,7 @@ struct plan;
 struct print {
     struct buf *b;
     const struct plan *plan;
-    uint32_t kinds; /* inside of a policy: the bit of its kind */
+    uint32_t traits; /* inside of a policy: of its kind */
 };
 
 /* Unquoted where every YAML reader takes it for a text, else as print_quoted. */

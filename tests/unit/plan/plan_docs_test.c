@@ -14,19 +14,19 @@ static char memory[DOCS_BYTES_MAX];
 
 /* ---- the tables ---- */
 
-static void put_kinds(struct buf *b, uint32_t kinds)
+/* The kinds of policies that have it. */
+static void put_kinds(struct buf *b, uint32_t traits)
 {
-    static const uint32_t learned = 1u << POLICY_THOMPSON | 1u << POLICY_GREEDY;
-    const char *separator = "";
-    if ((kinds & learned) == learned) {
-        buf_lit(b, "learned");
-        kinds &= ~learned;
-        separator = ", ";
+    if (traits == POLICY_HAS_POSTERIORS) {
+        buf_lit(b, "learned: ");
+        return;
     }
+    bool first = true;
     for (int k = 0; k < POLICY_KIND_COUNT; k++) {
-        if (!(kinds >> k & 1)) continue;
-        buf_format(b, "%s%s", separator, policy_ops((enum policy_kind)k)->name);
-        separator = ", ";
+        const struct policy_ops *ops = policy_ops((enum policy_kind)k);
+        if (!(ops->traits & traits)) continue;
+        buf_format(b, "%s%s", first ? "" : ", ", ops->name);
+        first = false;
     }
     buf_lit(b, ": ");
 }
@@ -47,7 +47,7 @@ static void put_range(struct buf *b, const struct key *key)
 static void put_value(struct buf *b, const struct key *key)
 {
     if (!key->kind) return;
-    if (key->kinds) put_kinds(b, key->kinds);
+    if (key->traits) put_kinds(b, key->traits);
     size_t start = b->len;
     buf_span(b, span_of(key->kind->noun));
     for (int i = 0; key->words && key->words[i]; i++)
