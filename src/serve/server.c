@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "serve/cpus.h"
 #include "serve/listen.h"
+#include "serve/plan_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +74,8 @@ static enum err_code signals_start(struct server *s, const struct server_config 
     if (code) return code;
     s->writer = signals_writer(s->signals, s->worker_count + WRITER_CONTROL);
     signals_gauge_set(s->signals, GAUGE_WORKERS, s->worker_count);
-    signal_server_started(s->writer, config->program, config->commit, config->plan, getpid());
+    signal_server_started(s->writer, config->program, config->commit, config->plan,
+                          span_of(plan_file_name(config->plan_path)), getpid());
     return ERR_OK;
 }
 
