@@ -215,6 +215,21 @@ static enum err_code port_open(struct span where, int *fd, char bound[ADDRESS_TE
     return ERR_OK;
 }
 
+/* Each port has its own work, so that one can be open to callers and the other is not. */
+static enum err_code ports_open(struct server *s, struct span listen, struct span admin,
+                                struct err *e)
+{
+    enum err_code code = port_open(listen, &s->listen_fd, s->listen, e);
+    if (code) return code;
+    if (s->admin_fd < 0 && listen_overlaps(admin, s->listen_fd))
+        return err_set(
+            e, ERR_USAGE,
+            "%.*s is asked for twice: decisions listen at %s, and operations need a port "
+            "of their own; give `--admin`, or `server: {admin}` in the plan, another",
+            (int)admin.len, admin.data, s->listen);
+    return port_open(admin, &s->admin_fd, s->admin_listen, e);
+}
+
 /* Nobody has been told that it is ready: there is nothing to drain. */
 static bool stop_before_ready(struct server *s)
 {
@@ -243,8 +258,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if (s->worker_count > SERVER_WORKERS_MAX)
         return err_set(e, ERR_USAGE, "%d workers: at most %d can be had", s->worker_count,
                        SERVER_WORKERS_MAX);
-    if ((code = port_open(listen, &s->listen_fd, s->listen, e))) return code;
-    if ((code = port_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
+    if ((code = ports_open(s, listen, admin, e))) return code;
     s->exposed = !listen_is_local(s->admin_fd);
     if ((code = signals_start(s, config, e))) return code;
     s->reloadable = reload_init(&s->reload, &s->live, s->signals, config->plan_path, config->plan,
