@@ -16,7 +16,7 @@ enum { SETTINGS_HOSTS_MAX = 32 };
 
 /* Where the plan names no other. */
 #define SETTINGS_LISTEN "127.0.0.1:7070"
-#define SETTINGS_ADMIN  "127.0.0.1:7071"
+#define SETTINGS_ADMIN "127.0.0.1:7071"
 
 struct settings_server {
     struct span listen, admin; /* HOST:PORT */
