@@ -331,6 +331,18 @@ static void stdin_is_not_read_again(void **state)
     assert_non_null(strstr(f->outcome.errors.errors[0].text, "--config FILE"));
     assert_string_equal(f->outcome.fingerprint, f->outcome.fingerprint_before);
     assert_string_equal(fingerprint_in("interlude_plan_file_info"), "");
+
+    struct err e;
+    f->reload.look_ms = 1;
+    assert_int_equal(reload_start(&f->reload, signals_writer(f->signals, 0), &e), ERR_OK);
+    uint64_t turned_ns = 0;
+    for (int ms = 0, turns = 0; turns < 4; ms++, sleep_ms(1)) {
+        uint64_t now_ns = reload_turned_ns(&f->reload);
+        turns += now_ns != turned_ns;
+        turned_ns = now_ns;
+        assert_true(ms < 20000);
+    }
+    assert_string_equal(fingerprint_in("interlude_plan_file_info"), "");
 }
 
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
