@@ -69,8 +69,8 @@ static void plan_defaults(struct plan *plan)
 
 static void settings_defaults(struct settings *settings)
 {
-    settings->server = (struct settings_server){.listen = SPAN("127.0.0.1:7070"),
-                                                .admin = SPAN("127.0.0.1:7071"),
+    settings->server = (struct settings_server){.listen = SPAN(SETTINGS_LISTEN),
+                                                .admin = SPAN(SETTINGS_ADMIN),
                                                 .connections_max = 10000,
                                                 .drain_ms = 10000,
                                                 .head_timeout_ms = 5000,
