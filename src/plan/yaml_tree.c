@@ -68,12 +68,15 @@ static struct yaml_tree *node_new(struct builder *b, enum yaml_tree_kind kind, y
     return node;
 }
 
-static void refuse_decoration(struct builder *b, const yaml_event_t *event, const void *anchor,
+/* False: there is one. A text that begins with one's sign is seldom meant to be one. */
+static bool refuse_decoration(struct builder *b, const yaml_event_t *event, const void *anchor,
                               const void *tag)
 {
     struct yaml_place place = place_of(b, event->start_mark);
-    if (anchor) fault(b, place, "anchors are not allowed in a plan: write the value out");
-    if (tag) fault(b, place, "tags are not allowed in a plan: each key has its own type");
+    if (anchor)
+        fault(b, place, "anchors are not allowed in a plan: quote a text that begins with `&`");
+    if (tag) fault(b, place, "tags are not allowed in a plan: quote a text that begins with `!`");
+    return !anchor && !tag;
 }
 
 static enum yaml_tree_style style_of(yaml_scalar_style_t style)
@@ -97,23 +100,26 @@ static struct yaml_tree *build_scalar(struct builder *b, const yaml_event_t *eve
     node->style = style_of(event->data.scalar.style);
     struct span text = {(const char *)event->data.scalar.value, event->data.scalar.length};
     node->text = arena_copy(b->arena, text);
-    refuse_decoration(b, event, event->data.scalar.anchor, event->data.scalar.tag);
+    if (!refuse_decoration(b, event, event->data.scalar.anchor, event->data.scalar.tag))
+        node->kind = TREE_UNUSABLE;
     return node;
 }
 
 static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int depth);
 
-/* Whether the key can be kept. */
-static bool check_key(struct builder *b, const struct yaml_tree *mapping,
-                      const struct yaml_tree *key)
+/* Whether the key can be kept. Of one that stands twice, the first is; both may have been meant. */
+static bool check_key(struct builder *b, struct yaml_tree *mapping, const struct yaml_tree *key)
 {
+    mapping->lossy = mapping->lossy || key->kind != TREE_SCALAR;
     if (key->kind == TREE_UNUSABLE) return false;
     if (key->kind != TREE_SCALAR) {
         fault(b, key->place, "a key must be a name, not a mapping or a list");
         return false;
     }
-    const struct yaml_tree *before = yaml_tree_find(mapping, key->text);
+    struct yaml_tree *before = mapping->first;
+    while (before && !span_equal(before->key->text, key->text)) before = before->next;
     if (!before) return true;
+    before->lossy = true;
     char text[120];
     snprintf(text, sizeof text, "this key already stands in line %u: a key may stand once",
              before->key->place.line);
@@ -191,7 +197,9 @@ static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int
     default:
         INVARIANT(event->type == YAML_ALIAS_EVENT);
         fault(b, place_of(b, event->start_mark),
-              "aliases are not allowed in a plan: write the value out");
+              "aliases are not allowed in a plan: write the value out, or quote a text that begins "
+              "with "
+              "`*`");
         return node_new(b, TREE_UNUSABLE, event->start_mark);
     }
 }
