@@ -123,15 +123,15 @@ static void load_fallback(struct load *l, const struct yaml_tree *node, const st
     ((struct policy *)into)->fallback = fallback;
 }
 
-/* "2% is 0.02", where that is what was written. */
-static bool share_as_number(const struct yaml_tree *node, char text[40])
+/* A share where a number is wanted: says what that number is; else false. */
+static bool is_share(const struct yaml_tree *node, char as_number[40])
 {
     struct span s = node->text;
     struct decimal d;
-    if (node->kind != TREE_SCALAR || s.len < 2 || s.len > 8 || s.data[s.len - 1] != '%')
-        return false;
-    if (decimal_read(s, &d) != s.len - 1 || d.value < 0 || d.value > 100) return false;
-    snprintf(text, 40, "%.*s is %.9g", (int)s.len, s.data, d.value / 100);
+    if (node->kind != TREE_SCALAR || s.len < 2 || s.data[s.len - 1] != '%') return false;
+    bool clear = s.len <= 8 && decimal_read(s, &d) == s.len - 1 && d.value >= 0 && d.value <= 100;
+    snprintf(as_number, 40, "%.*s is %.9g", clear ? (int)s.len : 2, clear ? s.data : "2%",
+             clear ? d.value / 100 : 0.02);
     return true;
 }
 
@@ -140,7 +140,7 @@ static void load_floor(struct load *l, const struct yaml_tree *node, const struc
 {
     char as_number[40];
     double floor;
-    if (share_as_number(node, as_number))
+    if (is_share(node, as_number))
         load_error(l, node->place, "expected a number from 0 to 1 (%s), found `%s`", as_number,
                    load_show(node->text).text);
     else if (!load_number(l, node, &floor))

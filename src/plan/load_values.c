@@ -3,6 +3,7 @@
 #include "base/decimal.h"
 #include "base/nearest.h"
 #include "base/printed.h"
+#include "plan/yaml_walk.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -469,12 +470,25 @@ void load_condition(struct load *l, const struct yaml_tree *node, const struct r
 {
     struct span text;
     struct err e;
+    if (node->kind == TREE_MAPPING || node->kind == TREE_SEQUENCE) {
+        load_error(l, node->place,
+                   "expected a condition, found %s: quote one that begins with `{` or `[`",
+                   found(node).text);
+        return;
+    }
     if (!load_text(l, node, "a condition", &text)) return;
     if (rule_compile(&l->plan->arena, &l->rule_scratch, &l->plan->schema, text, out, &e) == ERR_OK)
         return;
     /* What an attribute is may not be known; what is no condition is none, whatever it is. */
-    if (!(l->unread & UNREAD_ATTRIBUTES) || !rule_parses(&l->rule_scratch, text))
-        load_error(l, yaml_tree_locate(l->text, node, e.offset), "%s", e.text);
+    if (l->unread & UNREAD_ATTRIBUTES && rule_parses(&l->rule_scratch, text)) return;
+    struct yaml_place place = yaml_tree_locate(l->text, node, e.offset);
+    bool may_be_cut = e.offset == text.len && node->style == TREE_PLAIN;
+    char cut = may_be_cut ? yaml_walk_cut_by(l->text, place) : '\0';
+    load_error(l, place, "%s%s", e.text,
+               cut == '#'   ? ": ` #` begins a comment, so quote a condition that holds it"
+               : cut == ',' ? ": a comma ends a text between brackets, so quote a condition that "
+                              "holds one"
+                            : "");
 }
 
 void load_key_condition(struct load *l, const struct yaml_tree *node, const struct key *key,

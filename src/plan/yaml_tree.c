@@ -1,6 +1,7 @@
 #include "plan/yaml_tree.h"
 
 #include "base/err.h"
+#include "plan/yaml_trap.h"
 #include "plan/yaml_walk.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ struct builder {
     yaml_parser_t parser;
     yaml_event_t event; /* the one that is being read; all zero: none */
     const struct yaml_faults *faults;
+    struct yaml_place last; /* of the last fault */
 };
 
 /* libyaml behaves as if a text without a final line break had one: what it finds missing at the end
@@ -25,6 +27,7 @@ static struct yaml_place place_of(const struct builder *b, yaml_mark_t mark)
 
 static void fault(struct builder *b, struct yaml_place place, const char *text)
 {
+    b->last = place;
     b->faults->add(b->faults->owner, place, text);
 }
 
@@ -40,14 +43,21 @@ static void fault_of_parser(struct builder *b)
         return;
     }
     struct yaml_place place = place_of(b, p->problem_mark), from = place_of(b, p->context_mark);
-    bool odd = p->problem && !strcmp(p->problem, "found character that cannot start any token");
+    struct yaml_trap trap;
+    if (yaml_trap_find(b->text, place, &trap)) {
+        snprintf(text, sizeof text, "not valid YAML: %s", trap.text);
+        /* An alias that was told, and what could not follow it, are one fault. */
+        if (!b->last.line || b->last.index != trap.place.index) fault(b, trap.place, text);
+        return;
+    }
+    bool colon = p->problem && strstr(p->problem, "mapping values are not allowed");
     char since[64] = "";
     /* What is not closed is missed far from where it begins. */
     if (p->context && from.line < place.line)
         snprintf(since, sizeof since, " (it begins at line %u, column %u)", from.line, from.column);
     snprintf(text, sizeof text, "not valid YAML: %s%s%s%s%s", p->context ? p->context : "", since,
              p->context ? ", " : "", p->problem ? p->problem : "unreadable",
-             odd ? ": quote what begins with @, ` or %, and indent with spaces, not tabs" : "");
+             colon ? ": quote a text that holds `: `" : "");
     fault(b, place, text);
 }
 
