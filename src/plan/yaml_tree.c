@@ -1,6 +1,7 @@
 #include "plan/yaml_tree.h"
 
 #include "base/err.h"
+#include "plan/yaml_pairs.h"
 #include "plan/yaml_trap.h"
 #include "plan/yaml_walk.h"
 
@@ -15,6 +16,7 @@ struct builder {
     yaml_event_t event; /* the one that is being read; all zero: none */
     const struct yaml_faults *faults;
     struct yaml_place last; /* of the last fault */
+    struct yaml_pairs pairs;
 };
 
 /* libyaml behaves as if a text without a final line break had one: what it finds missing at the end
@@ -43,6 +45,15 @@ static void fault_of_parser(struct builder *b)
         return;
     }
     struct yaml_place place = place_of(b, p->problem_mark), from = place_of(b, p->context_mark);
+    if (p->problem && strstr(p->problem, "invalid Unicode character escape code")) {
+        /* libyaml stands behind the backslash and its letter. */
+        place.column -= 2;
+        place.index -= 2;
+        fault(b, place,
+              "not valid YAML: no character: half of one needs its other half beside it, as in "
+              "\\ud83d\\ude00");
+        return;
+    }
     struct yaml_trap trap;
     if (yaml_trap_find(b->text, place, &trap)) {
         snprintf(text, sizeof text, "not valid YAML: %s", trap.text);
@@ -110,6 +121,8 @@ static struct yaml_tree *build_scalar(struct builder *b, const yaml_event_t *eve
     node->style = style_of(event->data.scalar.style);
     struct span text = {(const char *)event->data.scalar.value, event->data.scalar.length};
     node->text = arena_copy(b->arena, text);
+    if (b->pairs.count)
+        node->text = yaml_pairs_restore(&b->pairs, b->arena, node, event->end_mark.index);
     if (!refuse_decoration(b, event, event->data.scalar.anchor, event->data.scalar.tag))
         node->kind = TREE_UNUSABLE;
     return node;
@@ -275,10 +288,12 @@ struct yaml_tree *yaml_tree_read(struct arena *arena, struct span text,
 {
     struct builder b = {
         .arena = arena, .text = text, .end = yaml_walk_to_byte(text, text.len), .faults = faults};
+    yaml_pairs_find(arena, text, &b.pairs);
     if (!yaml_parser_initialize(&b.parser)) arena_no_memory(arena);
     /* Said, not guessed from the first bytes: UTF-16 is refused as text that is not UTF-8. */
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&b.parser, (const unsigned char *)text.data, text.len);
+    yaml_parser_set_input_string(&b.parser, (const unsigned char *)b.pairs.text.data,
+                                 b.pairs.text.len);
     return read_guarded(&b);
 }
 

@@ -6,6 +6,8 @@
  * text is the n-th in the file, in every style, without knowing the rules of folding. */
 #include "plan/yaml_walk.h"
 
+#include "plan/yaml_pairs.h"
+
 struct yaml_walk yaml_walk_start(struct span text)
 {
     return (struct yaml_walk){text, 0, {1, 1, 0}};
@@ -94,6 +96,11 @@ static bool escape_is_white(struct yaml_walk after_backslash)
 static bool step_spelled(struct yaml_walk *w, enum yaml_tree_style style)
 {
     if (style == TREE_DOUBLE && yaml_walk_byte(w) == '\\') {
+        uint32_t code;
+        if (yaml_pair_here(w->text, w->at, &code)) { /* one character */
+            for (int n = 0; n < 12; n++) yaml_walk_step(w);
+            return true;
+        }
         yaml_walk_step(w);
         bool white = escape_is_white(*w);
         for (int n = escape_length(yaml_walk_byte(w)); n > 0; n--) yaml_walk_step(w);
