@@ -61,10 +61,16 @@ struct yaml_place yaml_walk_to_byte(struct span text, size_t byte)
     return w.at <= byte ? w.place : before.place;
 }
 
-char yaml_walk_cut_by(struct span text, struct yaml_place place)
+struct yaml_walk yaml_walk_to(struct span text, struct yaml_place place)
 {
     struct yaml_walk w = yaml_walk_start(text);
     while (!yaml_walk_ended(&w) && w.place.index < place.index) yaml_walk_step(&w);
+    return w;
+}
+
+char yaml_walk_cut_by(struct span text, struct yaml_place place)
+{
+    struct yaml_walk w = yaml_walk_to(text, place);
     size_t from = w.at;
     while (yaml_walk_byte(&w) == ' ' || yaml_walk_byte(&w) == '\t') yaml_walk_step(&w);
     char c = yaml_walk_byte(&w);
