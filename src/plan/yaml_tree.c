@@ -37,7 +37,8 @@ static void fault(struct builder *b, struct yaml_place place, const char *text)
 static void fault_of_parser(struct builder *b)
 {
     const yaml_parser_t *p = &b->parser;
-    if (p->error == YAML_MEMORY_ERROR) arena_no_memory(b->arena);
+    /* Within a tag, libyaml fails for lack of memory without a word. */
+    if (p->error == YAML_MEMORY_ERROR || p->error == YAML_NO_ERROR) arena_no_memory(b->arena);
     char text[200];
     if (p->error == YAML_READER_ERROR) {
         snprintf(text, sizeof text, "not UTF-8 text: %s", p->problem);
