@@ -3,8 +3,8 @@
  * The loader reads a tree (yaml_tree.h) into a plan, section by section, in the order in which
  * sections refer to each other, and goes on after an error, so that one run tells all of them.
  * Readers return nothing: what could not be read is left at its default, its error is told, and a
- * plan with an error is never handed out. So a reader may not lean on another one's success: names
- * that could not be resolved are told once, where they stand.
+ * plan with an error is never handed out. So a reader may not lean on another one's success, nor
+ * accuse what is right because of what could not be read elsewhere: `unread` says what that was.
  *
  * What a mapping may hold is a table of keys. A key with no reader is one that Interlude will have:
  * it is refused as not supported yet. docs/plans.md describes every key of every table, and a test
@@ -18,17 +18,31 @@
 #include "plan/plan_load.h"
 #include "plan/yaml_tree.h"
 
+/* What was not wholly read, and its errors are told. */
+enum load_part {
+    UNREAD_ACTIONS = 1 << 0, /* there may be more actions */
+    UNREAD_ADS = 1 << 1,     /* which actions have ads */
+    UNREAD_DURATIONS = 1 << 2,
+    UNREAD_ATTRIBUTES = 1 << 3,
+    UNREAD_POLICIES = 1 << 4,     /* there may be more */
+    UNREAD_VARIANTS = 1 << 5,     /* there may be more */
+    UNREAD_ACTIONS_USED = 1 << 6, /* by the policy that is read */
+};
+
 struct load {
     struct span text; /* of the file */
     struct plan_errors *errors;
     struct plan_errors *warnings; /* NULL: they are not wanted */
     struct plan *plan;
     struct settings *settings;
-    struct arena scratch;               /* for the length of the load: the tree */
-    struct arena rule_scratch;          /* for the length of a condition */
-    struct arena rule_spare;            /* the same, for warnings */
-    int rules;                          /* of all policies so far */
-    uint32_t policies_ok;               /* bit i: the kind of policy i was read */
+    struct arena scratch;      /* for the length of the load: the tree */
+    struct arena rule_scratch; /* for the length of a condition */
+    struct arena rule_spare;   /* the same, for warnings */
+    int rules;                 /* of all policies so far */
+    uint32_t policies_ok;      /* bit i: the kind of policy i was read */
+    uint32_t unread;           /* bits of enum load_part */
+    struct span bad_names[16]; /* texts that were to be a name, and are none */
+    size_t bad_name_count;
     const struct yaml_tree *guardrails; /* the section, while it is read */
 };
 
@@ -72,6 +86,13 @@ void load_error(struct load *l, struct yaml_place place, const char *format, ...
 void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A name that was to become one of the plan's, and could not be read: what is called nearly so is
+ * not accused of being unknown; or nothing is, where it has no text. */
+void load_note_bad_name(struct load *l, const struct yaml_tree *node, enum load_part part);
+
+/* How many were told so far. */
+int load_errors_told(const struct load *l);
+
 /* Puts one into the list, where it stands in the file. */
 void plan_errors_add(struct plan_errors *errors, struct yaml_place place, const char *text);
 
@@ -95,6 +116,13 @@ bool load_is_list(struct load *l, const struct yaml_tree *node, const char *what
  * not know, those not supported yet, and those required and not there. */
 void load_keys(struct load *l, const struct yaml_tree *mapping, const struct key_table *table,
                void *into);
+
+/* Whether something in the mapping, but for what its values hold, is told to be unreadable YAML. */
+bool load_is_damaged(const struct yaml_tree *mapping);
+
+/* Whether the mapping has that key of the table, or has an unknown one that is probably meant to be
+ * it: an error that is told. */
+bool load_has(const struct yaml_tree *mapping, const struct key_table *table, struct span key);
 
 /* ---- values. Each is also usable as key->read where it has that type. ---- */
 

@@ -114,7 +114,7 @@ static void load_on_unknown_of(struct load *l, const struct yaml_tree *node, uin
         load_error(l, node->key->place, "there is no guardrail `%s`%s",
                    load_show(node->key->text).text,
                    load_nearest(node->key->text, names, count).text);
-    else if (!yaml_tree_find(l->guardrails, node->key->text))
+    else if (!load_has(l->guardrails, &load_guardrail_keys, node->key->text))
         load_error(l, node->key->place, "the plan does not have the guardrail `%s`",
                    node->key->text.data);
     else if (ok && permissive)
@@ -143,6 +143,7 @@ static void check_durations(struct load *l, const struct yaml_tree *node, const 
 {
     const struct yaml_tree *value = yaml_tree_find(node, span_of(guardrail));
     const struct action_table *table = &l->plan->actions;
+    if (l->unread & UNREAD_DURATIONS) return;
     for (int i = 0; i < table->count; i++) {
         if (!action_in(table->with_ads, i) || table->actions[i].max_duration_ms) continue;
         load_error(l, value->place, "`%s` needs the `max_duration` of every pod, and `%s` has none",

@@ -1,5 +1,7 @@
 #include "plan/load.h"
 
+#include "base/decimal.h"
+
 #include <stdio.h>
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
@@ -70,9 +72,10 @@ static void load_policy_actions(struct load *l, const struct yaml_tree *node, co
     (void)key;
     struct policy *policy = into;
     const struct action_table *table = &l->plan->actions;
+    l->unread |= UNREAD_ACTIONS_USED;
     if (!load_is_list(l, node, "a list of action names")) return;
     action_set set = 0;
-    bool ok = table->count > 0;
+    bool ok = table->count > 0 && !node->lossy && !(l->unread & UNREAD_ADS);
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int action = load_action_name(l, child);
         if (action < 0)
@@ -89,8 +92,10 @@ static void load_policy_actions(struct load *l, const struct yaml_tree *node, co
                    load_show(table->actions[table->no_ads].name).text);
     else if (!(set & table->with_ads))
         load_error(l, node->place, "a policy needs at least one action with ads");
-    else
+    else {
         policy->actions = set;
+        l->unread &= ~(uint32_t)UNREAD_ACTIONS_USED;
+    }
 }
 
 static void load_age(struct load *l, const struct yaml_tree *node, const struct key *key,
@@ -118,12 +123,29 @@ static void load_fallback(struct load *l, const struct yaml_tree *node, const st
     ((struct policy *)into)->fallback = fallback;
 }
 
+/* A share where a number is wanted: says what that number is; else false. */
+static bool is_share(const struct yaml_tree *node, char as_number[40])
+{
+    struct span s = node->text;
+    struct decimal d;
+    if (node->kind != TREE_SCALAR || s.len < 2 || s.data[s.len - 1] != '%') return false;
+    bool clear = s.len <= 8 && decimal_read(s, &d) == s.len - 1 && d.value >= 0 && d.value <= 100;
+    snprintf(as_number, 40, "%.*s is %.9g", clear ? (int)s.len : 2, clear ? s.data : "2%",
+             clear ? d.value / 100 : 0.02);
+    return true;
+}
+
 static void load_floor(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
+    char as_number[40];
     double floor;
-    if (!load_number(l, node, &floor)) return;
-    if (floor < 0 || floor > 1)
+    if (is_share(node, as_number))
+        load_error(l, node->place, "expected a number from 0 to 1 (%s), found `%s`", as_number,
+                   load_show(node->text).text);
+    else if (!load_number(l, node, &floor))
+        return;
+    else if (floor < 0 || floor > 1)
         load_error(l, node->place, "expected a number from 0 to 1, found `%s`",
                    load_show(node->text).text);
     else
@@ -161,9 +183,9 @@ static void check_kind(struct load *l, const struct yaml_tree *node, const struc
 
 static void check_learned(struct load *l, const struct yaml_tree *node, const struct policy *policy)
 {
-    const struct yaml_tree *prior = yaml_tree_find(node, SPAN("prior"));
+    bool prior = load_has(node, &load_policy_keys, SPAN("prior"));
     const char *needs = "needs a `prior` in the same policy";
-    if (!yaml_tree_find(node, SPAN("fallback")))
+    if (!load_has(node, &load_policy_keys, SPAN("fallback")))
         load_error(l, node->place,
                    "`fallback` is missing: a %s policy needs one for when posteriors are absent",
                    policy_ops(policy->kind)->name);
@@ -173,7 +195,8 @@ static void check_learned(struct load *l, const struct yaml_tree *node, const st
     if (policy->on_empty == ON_EMPTY_COLD_START && !prior)
         load_error(l, yaml_tree_find(node, SPAN("on_empty"))->place, "`on_empty: cold_start` %s",
                    needs);
-    if (policy->on_stale == ON_STALE_FALLBACK && !yaml_tree_find(node, SPAN("max_posterior_age")))
+    if (policy->on_stale == ON_STALE_FALLBACK &&
+        !load_has(node, &load_policy_keys, SPAN("max_posterior_age")))
         load_error(
             l, yaml_tree_find(node, SPAN("on_stale"))->place,
             "`on_stale: fallback` needs a `max_posterior_age`: without one nothing is stale");
@@ -184,12 +207,16 @@ static void load_policy(struct load *l, const struct yaml_tree *node, struct pol
     policy->actions = (action_set)((1u << l->plan->actions.count) - 1);
     for (int i = 0; i < ACTIONS_MAX; i++) policy->weight[i] = 1;
     policy->values_equal = true;
+    l->unread &= ~(uint32_t)UNREAD_ACTIONS_USED;
     if (!load_is_mapping(l, node, "a policy, {kind, ...}")) return;
+    if (!yaml_tree_find(node, SPAN("actions")) &&
+        load_has(node, &load_policy_keys, SPAN("actions")))
+        l->unread |= UNREAD_ACTIONS_USED;
     load_keys(l, node, &load_policy_keys, policy);
     if (!kind_known(l, policy)) return;
     check_kind(l, node, policy);
     if (policy_reads_posteriors(policy)) check_learned(l, node, policy);
-    if (policy->kind == POLICY_FIXED && !yaml_tree_find(node, SPAN("rules")))
+    if (policy->kind == POLICY_FIXED && !load_has(node, &load_policy_keys, SPAN("rules")))
         load_error(l, node->place, "`rules` is missing: a fixed policy needs at least one");
 }
 
@@ -210,13 +237,16 @@ void load_policies(struct load *l, const struct yaml_tree *node, const struct ke
     (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to policy")) return;
-    if (node->count < 1 || node->count > PLAN_POLICIES_MAX)
+    if ((node->count < 1 && !node->lossy) || node->count > PLAN_POLICIES_MAX)
         load_error(l, node->place, "expected 1 to %d policies, found %u", PLAN_POLICIES_MAX,
                    node->count);
+    if (node->lossy || node->count > PLAN_POLICIES_MAX) l->unread |= UNREAD_POLICIES;
     const struct yaml_tree *nodes[PLAN_POLICIES_MAX];
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct span name;
-        if (!load_name(l, child->key, &name) || plan->policy_count == PLAN_POLICIES_MAX) continue;
+        bool named = load_name(l, child->key, &name);
+        if (!named) load_note_bad_name(l, child->key, UNREAD_POLICIES);
+        if (!named || plan->policy_count == PLAN_POLICIES_MAX) continue;
         struct policy *policy = &plan->policies[plan->policy_count];
         policy->name = arena_copy(&plan->arena, name);
         nodes[plan->policy_count++] = child;

@@ -158,7 +158,10 @@ void load_server(struct load *l, const struct yaml_tree *node, const struct key 
     (void)key, (void)into;
     struct settings_server *server = &l->settings->server;
     if (!load_is_mapping(l, node, "a mapping of the server's settings")) return;
+    int told = load_errors_told(l);
     load_keys(l, node, &load_server_keys, server);
+    if (load_errors_told(l) > told || load_is_damaged(node))
+        return; /* one of them may not be as it stands */
     const struct yaml_tree *admin = yaml_tree_find(node, SPAN("admin"));
     bool any_port =
         server->admin.len > 2 && memcmp(server->admin.data + server->admin.len - 2, ":0", 2) == 0;

@@ -3,6 +3,7 @@
 #include "base/decimal.h"
 #include "base/nearest.h"
 #include "base/printed.h"
+#include "plan/yaml_walk.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -61,6 +62,11 @@ void load_warning(struct load *l, struct yaml_place place, const char *format, .
     va_start(args, format);
     add_formatted(l->warnings, place, format, args);
     va_end(args);
+}
+
+int load_errors_told(const struct load *l)
+{
+    return l->errors->count + l->errors->more;
 }
 
 struct shown load_show(struct span text)
@@ -123,20 +129,56 @@ bool load_is_list(struct load *l, const struct yaml_tree *node, const char *what
     return node->kind == TREE_SEQUENCE || expected(l, node, what);
 }
 
+struct key_names {
+    size_t count;
+    struct span names[KEYS_MAX];
+};
+
+static struct key_names names_of_keys(const struct key_table *table)
+{
+    struct key_names n = {.count = table->count};
+    INVARIANT(table->count <= KEYS_MAX);
+    for (size_t i = 0; i < table->count; i++) n.names[i] = span_of(table->keys[i].name);
+    return n;
+}
+
+/* The key's place in the table, or the count of it. */
+static size_t place_in_table(const struct key_names *n, struct span key)
+{
+    size_t i = 0;
+    while (i < n->count && !span_equal(n->names[i], key)) i++;
+    return i;
+}
+
+bool load_is_damaged(const struct yaml_tree *mapping)
+{
+    const struct yaml_tree *child = mapping->first;
+    while (child && child->kind != TREE_UNUSABLE && !child->lossy) child = child->next;
+    return mapping->lossy || child;
+}
+
+bool load_has(const struct yaml_tree *mapping, const struct key_table *table, struct span key)
+{
+    if (mapping->lossy || yaml_tree_find(mapping, key)) return true;
+    struct key_names n = names_of_keys(table);
+    for (const struct yaml_tree *node = mapping->first; node; node = node->next)
+        if (place_in_table(&n, node->key->text) == n.count &&
+            span_equal(nearest_name(node->key->text, n.names, n.count), key))
+            return true;
+    return false;
+}
+
 static void check_key_names(struct load *l, const struct yaml_tree *mapping,
                             const struct key_table *table)
 {
-    struct span names[KEYS_MAX];
-    INVARIANT(table->count <= KEYS_MAX);
-    for (size_t i = 0; i < table->count; i++) names[i] = span_of(table->keys[i].name);
+    struct key_names n = names_of_keys(table);
     for (const struct yaml_tree *node = mapping->first; node; node = node->next) {
         struct span name = node->key->text;
-        size_t i = 0;
-        while (i < table->count && !span_equal(names[i], name)) i++;
-        if (i == table->count)
+        size_t i = place_in_table(&n, name);
+        if (i == n.count)
             load_error(l, node->key->place, "unknown key `%s`%s%s%s", load_show(name).text,
                        *table->where ? " in " : "", table->where,
-                       load_nearest(name, names, table->count).text);
+                       load_nearest(name, n.names, n.count).text);
         else if (!table->keys[i].read)
             load_error(l, node->key->place, "`%s` is not supported yet", table->keys[i].name);
     }
@@ -151,7 +193,7 @@ void load_keys(struct load *l, const struct yaml_tree *mapping, const struct key
         const struct yaml_tree *node = yaml_tree_find(mapping, span_of(key->name));
         if (node && key->read)
             key->read(l, node, key, into);
-        else if (!node && key->required)
+        else if (!node && key->required && !load_has(mapping, table, span_of(key->name)))
             load_error(l, mapping->place, "`%s` is missing%s%s", key->name,
                        *table->where ? " in " : "", table->where);
     }
@@ -380,13 +422,23 @@ void load_key_duration(struct load *l, const struct yaml_tree *node, const struc
 
 /* ---- references and conditions ---- */
 
+void load_note_bad_name(struct load *l, const struct yaml_tree *node, enum load_part part)
+{
+    enum { MAX = sizeof l->bad_names / sizeof *l->bad_names };
+    if (node && node->kind == TREE_SCALAR && !yaml_tree_is_null(node) && l->bad_name_count < MAX)
+        l->bad_names[l->bad_name_count++] = node->text;
+    else
+        l->unread |= part;
+}
+
 static int name_of_list(struct load *l, const struct yaml_tree *node, const char *what,
-                        const struct span *names, int count)
+                        const struct span *names, int count, enum load_part part)
 {
     struct span name;
     if (!load_name(l, node, &name)) return -1;
     for (int i = 0; i < count; i++)
         if (span_equal(names[i], name)) return i;
+    if (l->unread & part || nearest_name(name, l->bad_names, l->bad_name_count).len) return -1;
     if (count) /* an empty list has its own error */
         load_error(l, node->place, "the plan has no %s `%s`%s", what, load_show(name).text,
                    load_nearest(name, names, (size_t)count).text);
@@ -397,30 +449,46 @@ int load_action_name(struct load *l, const struct yaml_tree *node)
 {
     struct span names[ACTIONS_MAX];
     for (int i = 0; i < l->plan->actions.count; i++) names[i] = l->plan->actions.actions[i].name;
-    return name_of_list(l, node, "action", names, l->plan->actions.count);
+    return name_of_list(l, node, "action", names, l->plan->actions.count, UNREAD_ACTIONS);
 }
 
 int load_variant_name(struct load *l, const struct yaml_tree *node)
 {
     struct span names[PLAN_VARIANTS_MAX];
     for (int i = 0; i < l->plan->variant_count; i++) names[i] = l->plan->variants[i].name;
-    return name_of_list(l, node, "variant", names, l->plan->variant_count);
+    return name_of_list(l, node, "variant", names, l->plan->variant_count, UNREAD_VARIANTS);
 }
 
 int load_policy_name(struct load *l, const struct yaml_tree *node)
 {
     struct span names[PLAN_POLICIES_MAX];
     for (int i = 0; i < l->plan->policy_count; i++) names[i] = l->plan->policies[i].name;
-    return name_of_list(l, node, "policy", names, l->plan->policy_count);
+    return name_of_list(l, node, "policy", names, l->plan->policy_count, UNREAD_POLICIES);
 }
 
 void load_condition(struct load *l, const struct yaml_tree *node, const struct rule **out)
 {
     struct span text;
     struct err e;
+    if (node->kind == TREE_MAPPING || node->kind == TREE_SEQUENCE) {
+        load_error(l, node->place,
+                   "expected a condition, found %s: quote one that begins with `{` or `[`",
+                   found(node).text);
+        return;
+    }
     if (!load_text(l, node, "a condition", &text)) return;
-    if (rule_compile(&l->plan->arena, &l->rule_scratch, &l->plan->schema, text, out, &e) != ERR_OK)
-        load_error(l, yaml_tree_locate(l->text, node, e.offset), "%s", e.text);
+    if (rule_compile(&l->plan->arena, &l->rule_scratch, &l->plan->schema, text, out, &e) == ERR_OK)
+        return;
+    /* What an attribute is may not be known; what is no condition is none, whatever it is. */
+    if (l->unread & UNREAD_ATTRIBUTES && rule_parses(&l->rule_scratch, text)) return;
+    struct yaml_place place = yaml_tree_locate(l->text, node, e.offset);
+    bool may_be_cut = e.offset == text.len && node->style == TREE_PLAIN;
+    char cut = may_be_cut ? yaml_walk_cut_by(l->text, place) : '\0';
+    load_error(l, place, "%s%s", e.text,
+               cut == '#'   ? ": ` #` begins a comment, so quote a condition that holds it"
+               : cut == ',' ? ": a comma ends a text between brackets, so quote a condition that "
+                              "holds one"
+                            : "");
 }
 
 void load_key_condition(struct load *l, const struct yaml_tree *node, const struct key *key,

@@ -22,13 +22,15 @@ void load_variants(struct load *l, const struct yaml_tree *node, const struct ke
     (void)key, (void)into;
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to {policy: NAME}")) return;
-    if (node->count < 1 || node->count > PLAN_VARIANTS_MAX)
+    if ((node->count < 1 && !node->lossy) || node->count > PLAN_VARIANTS_MAX)
         load_error(l, node->place, "expected 1 to %d variants, found %u", PLAN_VARIANTS_MAX,
                    node->count);
+    if (node->lossy || node->count > PLAN_VARIANTS_MAX) l->unread |= UNREAD_VARIANTS;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct plan_variant variant = {.policy = NULL};
         struct span name;
         bool named = load_name(l, child->key, &name);
+        if (!named) load_note_bad_name(l, child->key, UNREAD_VARIANTS);
         if (named && span_is(name, VARIANT_UNKNOWN_NAME))
             load_error(l, child->key->place,
                        "`unknown` is reserved: it is what a variant outside the plan is called");
@@ -78,7 +80,7 @@ static void load_split(struct load *l, const struct yaml_tree *node, const struc
     struct plan_experiment *experiment = into;
     if (!load_is_mapping(l, node, "a mapping from variant to percentage")) return;
     uint64_t sum = 0;
-    bool ok = true;
+    bool ok = !node->lossy;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int variant = load_variant_name(l, child->key);
         uint32_t ppm = 0;
@@ -132,9 +134,10 @@ static void load_experiment(struct load *l, const struct yaml_tree *node)
     struct plan *plan = l->plan;
     struct plan_experiment experiment = {.slice_ppm = PPM};
     if (!load_is_mapping(l, node, "an experiment, {name, salt, slice, split}")) return;
-    int errors = l->errors->count;
+    int told = load_errors_told(l);
     load_keys(l, node, &load_experiment_keys, &experiment);
-    if (l->errors->count > errors) experiment.slice_ppm = 0; /* nothing follows from a wrong one */
+    if (load_errors_told(l) > told || load_is_damaged(node))
+        experiment.slice_ppm = 0; /* nothing follows from a wrong one */
     if (experiment.name.len) check_experiment(l, node, &experiment);
     if (plan->experiment_count < PLAN_EXPERIMENTS_MAX)
         plan->experiments[plan->experiment_count++] = experiment;
