@@ -27,6 +27,9 @@ struct app_program {
 /* Finds the command that argv[1] names and runs it; or prints the help. The exit code. */
 int app_main(int argc, char **argv, const struct app_program *program);
 
+/* The program's own name, from app_main on, whatever its file is called. */
+const char *app_name(void);
+
 int cmd_serve(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
@@ -48,8 +51,8 @@ enum err_code lab_operations_fetch(const struct load_target *target, char **body
  * e->code. */
 enum err_code lab_operations_wrong(const struct load_target *target, struct err *e);
 
-/* A whole file, or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees `memory`. False, and
- * told on stderr, if it cannot be read. */
+/* A whole file (`-`: stdin), or the first PLAN_BYTES_MAX + 1 bytes of it; the caller frees
+ * `memory`. False, and told on stderr, if it cannot be read. */
 struct app_file {
     char *memory;
     struct span text;
@@ -65,19 +68,24 @@ struct plan *app_plan_parse(const char *name, struct span text, struct settings 
 /* Errors, or warnings, on stderr: "NAME:LINE:COLUMN: " and `what` before each one's text. */
 void app_errors_tell(const char *name, const char *what, const struct plan_errors *errors);
 
-/* app_plan_parse of the file at `path`; NULL: the demonstration plan. */
+/* app_plan_parse of the file at `path` (`-`: stdin); NULL: the demonstration plan. */
 struct plan *app_plan_load(const char *path, struct settings **settings);
 
 /* app_plan_parse for a server: one line on stderr where there is something to warn about. */
 struct plan *app_plan_parse_served(const char *name, struct span text, struct settings **settings);
+
+/* Whether the command's arguments ask for its help. */
+bool app_help_asked(int argc, char **argv);
 
 /* cmd_serve.c. First of all in a server: before anything else is opened. Signals wait from here on,
  * and sockets that were inherited are in *config. False, and told, if it cannot be one. */
 struct server_config;
 bool app_serve_begin(struct server_config *config);
 
-/* Reads argv[*i], an option of `serve`, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG. */
-int app_serve_option(int argc, char **argv, int *i, struct server_config *config);
+/* Reads argv[*i], an option of `serve`, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG.
+ * `others`: options that the caller has beside them, NULL-terminated. */
+int app_serve_option(int argc, char **argv, int *i, const char *const *others,
+                     struct server_config *config);
 
 /* Reads the plan of config->plan_path into config->plan, as a reload does: in a limited time, and
  * not on after a signal that stops the server. EXIT_DONE; else the process's exit code, and it has
@@ -85,7 +93,7 @@ int app_serve_option(int argc, char **argv, int *i, struct server_config *config
 int app_serve_plan(struct server_config *config);
 
 /* Serves config->plan, which it takes over, until a signal ends it; tells on stderr where it
- * listens, and with `hint` a request to paste. The process's exit code. */
+ * listens, and with `hint` requests to paste. The process's exit code. */
 int app_serve_run(const struct server_config *config, bool hint);
 
 /* Reads an option's value: `--name VALUE` or `--name=VALUE` at argv[*i]; moves *i on. NULL if
@@ -95,6 +103,11 @@ const char *app_option(int argc, char **argv, int *i, const char *name);
 /* "PROGRAM COMMAND: text", and how to ask for help. Returns EXIT_WRONG. */
 int app_usage_error(const char *command, const char *text, const char *what);
 
+/* The same of an argument that is none of the command's options, which are NULL-terminated lists:
+ * names the nearest of them. `more` may be NULL. Returns EXIT_WRONG. */
+int app_unknown_option(const char *command, const char *argument, const char *const *options,
+                       const char *const *more);
+
 /* "PROGRAM COMMAND: what e says" on stderr. Returns EXIT_WRONG. */
 int app_fail(const char *command, const struct err *e);
 
@@ -102,6 +115,12 @@ int app_fail(const char *command, const struct err *e);
  * keeps its number, so that nothing else gets it and is written to, and writing to it stays an
  * error. A reader that leaves is from then on an error too, and not the process's end. */
 void app_output_begin(void);
+
+/* hint.c. A text to paste for each policy of the plan, that asks `listen`, HOST:PORT; the caller
+ * frees it. NULL: there is no memory. */
+char *app_hint_new(const struct plan *plan);
+/* Prints it on stderr. */
+void app_hint_tell(const char *hint, const char *listen);
 
 /* Flushes stdout. EXIT_DONE; or EXIT_WRONG, told on stderr, if not all of it could be written. */
 int app_output_end(void);

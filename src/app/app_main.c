@@ -1,8 +1,18 @@
 #include "app/app.h"
 
-#include <errno.h>
+#include "base/nearest.h"
+
 #include <stdio.h>
 #include <string.h>
+
+enum { COMMANDS_MAX = 16 };
+
+static const char *own_name;
+
+const char *app_name(void)
+{
+    return own_name;
+}
 
 static void print_help(FILE *to, const struct app_program *program)
 {
@@ -20,8 +30,24 @@ static bool is_help(const char *argument)
     return !strcmp(argument, "help") || !strcmp(argument, "--help") || !strcmp(argument, "-h");
 }
 
+/* What was probably meant is told last: below the help it would not be seen. */
+static int no_command(const struct app_program *program, const char *name)
+{
+    struct span names[COMMANDS_MAX];
+    INVARIANT(program->command_count <= COMMANDS_MAX);
+    for (size_t i = 0; i < program->command_count; i++)
+        names[i] = span_of(program->commands[i].name);
+    struct span near = nearest_name(span_of(name), names, program->command_count);
+    print_help(stderr, program);
+    if (*name) fprintf(stderr, "\n%s: there is no command `%s`", program->name, name);
+    if (near.len) fprintf(stderr, "; nearest: `%.*s`", (int)near.len, near.data);
+    if (*name) fputc('\n', stderr);
+    return EXIT_WRONG;
+}
+
 int app_main(int argc, char **argv, const struct app_program *program)
 {
+    own_name = program->name;
     const char *name = argc > 1 ? argv[1] : "";
     if (is_help(name)) {
         print_help(stdout, program);
@@ -37,7 +63,5 @@ int app_main(int argc, char **argv, const struct app_program *program)
         }
         return command->run(argc - 1, argv + 1);
     }
-    if (*name) fprintf(stderr, "%s: there is no command `%s`\n\n", program->name, name);
-    print_help(stderr, program);
-    return EXIT_WRONG;
+    return no_command(program, name);
 }

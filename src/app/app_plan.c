@@ -1,6 +1,8 @@
 /* app_plan: from a file's name to a plan, or to every error on stderr. */
 #include "app/app.h"
 
+#include "serve/plan_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +18,9 @@ static bool file_fail(const char *path, int error)
 
 bool app_file_read(const char *path, struct app_file *out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_stdin = plan_file_is_stdin(path);
+    int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (is_stdin) path = "stdin";
     if (fd < 0) return file_fail(path, errno);
     /* One byte more than a plan may have, so that the loader sees that it is too long. */
     size_t cap = PLAN_BYTES_MAX + 1, len = 0;
@@ -69,7 +73,7 @@ struct plan *app_plan_parse(const char *name, struct span text, struct settings 
 
 struct plan *app_plan_load(const char *path, struct settings **settings)
 {
-    if (!path) return app_plan_parse("(built in)", plan_demo_text(), settings, NULL);
+    if (!path) return app_plan_parse(plan_file_name(NULL), plan_demo_text(), settings, NULL);
     struct app_file file;
     if (!app_file_read(path, &file)) return NULL;
     struct plan *plan = app_plan_parse(path, file.text, settings, NULL);

@@ -64,15 +64,33 @@ static int check_file(const char *path, bool strict, struct plan_errors *warning
     return code;
 }
 
+static const char usage[] =
+    "interlude check [--strict] FILE\n"
+    "\n"
+    "Prints the plan as it would run, every default filled in, and every warning; or every error\n"
+    "in it, with line and column.\n"
+    "\n"
+    "  FILE                  the plan; `-` reads stdin\n"
+    "  --strict              warnings are errors (off)\n"
+    "\n"
+    "Exit codes: 0 the plan can be served, 1 it has an error, 2 usage, or it can't be read.\n";
+
 int cmd_check(int argc, char **argv)
 {
+    static const char *const options[] = {"--strict", NULL};
     const char *path = NULL;
     bool strict = false;
+    if (app_help_asked(argc, argv)) {
+        fputs(usage, stdout);
+        return app_output_end();
+    }
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--strict"))
             strict = true;
-        else if (path || argv[i][0] == '-')
-            return app_usage_error("check", "takes one file, and does not know", argv[i]);
+        else if (argv[i][0] == '-' && argv[i][1])
+            return app_unknown_option("check", argv[i], options, NULL);
+        else if (path)
+            return app_usage_error("check", "takes one file, not also", argv[i]);
         else
             path = argv[i];
     }

@@ -43,8 +43,10 @@ bool app_serve_begin(struct server_config *config)
     return false;
 }
 
-int app_serve_option(int argc, char **argv, int *i, struct server_config *config)
+int app_serve_option(int argc, char **argv, int *i, const char *const *others,
+                     struct server_config *config)
 {
+    static const char *const options[] = {"--config", "--listen", "--admin", "--workers", NULL};
     const char *value;
     if ((value = app_option(argc, argv, i, "--config")))
         config->plan_path = value;
@@ -53,7 +55,7 @@ int app_serve_option(int argc, char **argv, int *i, struct server_config *config
     else if ((value = app_option(argc, argv, i, "--admin")))
         config->admin = value;
     else if (!(value = app_option(argc, argv, i, "--workers")))
-        return app_usage_error("serve", "does not know", argv[*i]);
+        return app_unknown_option("serve", argv[*i], options, others);
     else if (strcmp(value, "auto") != 0 && !workers_read(value, &config->workers))
         return app_usage_error("serve", "--workers takes `auto` or a number from 1 to 240, not",
                                value);
@@ -99,26 +101,15 @@ int app_serve_plan(struct server_config *config)
 }
 
 /* For people, on stderr; the log tells machines. */
-static void tell_where(const struct server *server, bool hint)
+static void tell_where(const struct server *server)
 {
-    const char *listen = server_listen(server);
     fprintf(stderr, "%s: decisions at http://%s, operations at http://%s\n",
-            program_invocation_short_name, listen, server_admin(server));
+            program_invocation_short_name, server_listen(server), server_admin(server));
     if (server_exposed(server))
         fprintf(stderr,
                 "%s: warning: the operations port can be reached from other machines, and asks "
                 "nobody who they are; keep it at 127.0.0.1, or behind a firewall\n",
                 program_invocation_short_name);
-    if (!hint) return;
-    fprintf(stderr,
-            "\nAsk it, in another terminal:\n\n"
-            "  curl -s http://%s/v1/decide -H 'Content-Type: application/json' -d '\n"
-            "    {\"request_id\": \"r-123\", \"segment_id\": \"core\", \"variant\": \"control\",\n"
-            "     \"session\": {\"elapsed_s\": 1830, \"tracks_played\": 9,\n"
-            "                 \"seconds_since_last_break_end\": 915, \"ads_last_hour\": 2,\n"
-            "                 \"ad_seconds_last_hour\": 55, \"tier\": \"free\"}}'\n\n"
-            "Ctrl-C stops it.\n\n",
-            listen);
 }
 
 static bool is_same_file(int a, int b)
@@ -142,22 +133,54 @@ static void tell_left(uint64_t left, enum log_sink sink)
 int app_serve_run(const struct server_config *config, bool hint)
 {
     enum log_sink sink = config->settings->log.sink;
+    char *requests = hint ? app_hint_new(config->plan) : NULL; /* a reload can free the plan */
     struct err e;
     struct server *server = server_open(config, &e);
-    if (!server) return app_fail("serve", &e);
+    if (!server) {
+        free(requests);
+        return app_fail("serve", &e);
+    }
     if (server_serves(server)) {
-        tell_where(server, hint);
+        tell_where(server);
+        if (requests) app_hint_tell(requests, server_listen(server));
+        free(requests);
         server_run(server);
     } else {
+        free(requests);
         told_to_stop();
     }
     tell_left(server_close(server), sink);
     return EXIT_DONE;
 }
 
+static const char usage[] =
+    "interlude serve [options]\n"
+    "\n"
+    "Serves decisions over HTTP, until SIGTERM or SIGINT ends it; SIGHUP reloads the plan.\n"
+    "\n"
+    "  --config FILE         the plan; `-` reads stdin, once (default: the demonstration plan "
+    "that\n"
+    "                        is built in)\n"
+    "  --listen HOST:PORT    where decisions are asked for; port 0: any that is free (default:\n"
+    "                        what the plan says, else " SETTINGS_LISTEN ")\n"
+    "  --admin HOST:PORT     the operations port, the same (default: what the plan says, else\n"
+    "                        " SETTINGS_ADMIN ")\n"
+    "  --workers N           threads that decide, 1 to 240, or `auto`: as many as affinity and "
+    "the\n"
+    "                        cgroup's quota allow (default: what the plan says, else auto)\n"
+    "  --hint                print requests to paste, one for each policy (default: off)\n"
+    "\n"
+    "Exit codes: 0 it was stopped, 2 usage or configuration.\n";
+_Static_assert(SERVER_WORKERS_MAX == 240, "what the help says");
+
 int cmd_serve(int argc, char **argv)
 {
+    static const char *const others[] = {"--hint", NULL};
     struct server_config config;
+    if (app_help_asked(argc, argv)) {
+        fputs(usage, stdout);
+        return app_output_end();
+    }
     if (!app_serve_begin(&config)) return EXIT_WRONG;
     bool hint = false;
     for (int i = 1; i < argc; i++) {
@@ -165,7 +188,7 @@ int cmd_serve(int argc, char **argv)
             hint = true;
             continue;
         }
-        int code = app_serve_option(argc, argv, &i, &config);
+        int code = app_serve_option(argc, argv, &i, others, &config);
         if (code) return code;
     }
     int code = app_serve_plan(&config);

@@ -5,6 +5,6 @@
 int cmd_version(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    printf("interlude %s (%s)\n", INTERLUDE_VERSION, INTERLUDE_COMMIT);
+    printf("%s %s (%s)\n", app_name(), INTERLUDE_VERSION, INTERLUDE_COMMIT);
     return app_output_end();
 }

@@ -260,6 +260,15 @@ static bool option_read(struct lab_load_options *o, int argc, char **argv, int *
     return false;
 }
 
+static int option_unknown(const char *argument)
+{
+    enum { ROWS = sizeof option_rows / sizeof *option_rows };
+    static const char *const others[] = {"--admin", "--metrics", "--interleave", "--json", NULL};
+    const char *names[ROWS + 1] = {NULL};
+    for (size_t i = 0; i < ROWS; i++) names[i] = option_rows[i].name;
+    return app_unknown_option("load", argument, names, others);
+}
+
 int lab_load_options_read(struct lab_load_options *o, int argc, char **argv)
 {
     struct err e = {0};
@@ -282,7 +291,7 @@ int lab_load_options_read(struct lab_load_options *o, int argc, char **argv)
         } else if (!strcmp(argv[i], "--help")) {
             o->help = true;
         } else if (argv[i][0] == '-') {
-            code = app_usage_error("load", "does not know", argv[i]);
+            code = option_unknown(argv[i]);
         } else {
             code = url_add(o, argv[i]);
         }
@@ -351,6 +360,18 @@ static enum err_code shape_options_check(const struct lab_load_options *o, struc
     if (!flat && given(o, "--rate"))
         return err_set(e, ERR_USAGE,
                        "--rate is for --shape flat; diurnal takes --peak R --trough R --cycle D");
+    static const struct {
+        enum load_curve curve;
+        const char *option, *value, *what;
+    } needed[] = {
+        {LOAD_FLAT, "--rate", "R", "how many requests a second"},
+        {LOAD_DIURNAL, "--peak", "R", "how many requests a second at most"},
+        {LOAD_DIURNAL, "--cycle", "D", "the length of its day"},
+    };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (needed[i].curve == o->load.shape.curve && !given(o, needed[i].option))
+            return err_set(e, ERR_USAGE, "%s %s is missing: %s", needed[i].option, needed[i].value,
+                           needed[i].what);
     return load_shape_check(&o->load.shape, e);
 }
 

@@ -32,6 +32,7 @@ static enum err_code look(const struct load_target *target, struct profile *out,
 
 int lab_profile(int argc, char **argv)
 {
+    static const char *const options[] = {"--duration", NULL};
     const char *url = NULL, *value;
     uint64_t duration_ns = 10000000000u;
     app_output_begin();
@@ -43,8 +44,10 @@ int lab_profile(int argc, char **argv)
         if ((value = app_option(argc, argv, &i, "--duration"))) {
             if (!quantity_duration(value, &duration_ns))
                 return app_usage_error("profile", "--duration takes a time like 10s, not", value);
-        } else if (argv[i][0] == '-' || url) {
-            return app_usage_error("profile", "does not know", argv[i]);
+        } else if (argv[i][0] == '-') {
+            return app_unknown_option("profile", argv[i], options, NULL);
+        } else if (url) {
+            return app_usage_error("profile", "takes one URL, not also", argv[i]);
         } else {
             url = argv[i];
         }

@@ -2,6 +2,7 @@
  * is `interlude serve`, instruction for instruction. */
 #include "app/app.h"
 
+#include "serve/plan_file.h"
 #include "serve/server.h"
 #include "serve/story.h"
 
@@ -24,7 +25,7 @@ static const char usage[] =
     "                        `--config start` and `--config per-request` say the same\n"
     "  --config FILE         the plan; a file of one of those two names is written ./start\n"
     "  --listen HOST:PORT, --admin HOST:PORT, --workers N\n"
-    "                        as in `interlude serve`\n"
+    "                        as in `interlude serve`, whose --help tells the defaults\n"
     "\n"
     "docs/story.md tells what to measure with it.\n";
 
@@ -61,7 +62,8 @@ static int option_read(int argc, char **argv, int *i, struct server_config *conf
         *i = at;
         return EXIT_DONE;
     }
-    return app_serve_option(argc, argv, i, config);
+    static const char *const others[] = {"--guard", "--log", "--config-read", NULL};
+    return app_serve_option(argc, argv, i, others, config);
 }
 
 int lab_serve(int argc, char **argv)
@@ -77,6 +79,9 @@ int lab_serve(int argc, char **argv)
         int code = option_read(argc, argv, &i, &config, &story);
         if (code) return code;
     }
+    if (story.config_per_request && config.plan_path && plan_file_is_stdin(config.plan_path))
+        return app_usage_error("serve", "--config-read per-request needs a file, not",
+                               "--config -");
     int code = app_serve_plan(&config);
     if (!config.plan) return code;
 

@@ -312,6 +312,8 @@ static int drill(const struct load_target *signals)
 /* Reads argv[*i], an option of --check, and moves *i on. EXIT_DONE; or told, and EXIT_WRONG. */
 static int check_option(int argc, char **argv, int *i, struct check *c)
 {
+    static const char *const options[] = {"--check",   "--drill",   "--over",
+                                          "--lenient", "--require", NULL};
     const char *value;
     if (!strcmp(argv[*i], "--lenient")) {
         c->lenient = true;
@@ -323,7 +325,7 @@ static int check_option(int argc, char **argv, int *i, struct check *c)
             return app_usage_error("signals", "these are too many of", "--require");
         c->required[c->required_count++] = span_of(value);
     } else {
-        return app_usage_error("signals", "does not know", argv[*i]);
+        return app_unknown_option("signals", argv[*i], options, NULL);
     }
     return EXIT_DONE;
 }

@@ -3,13 +3,15 @@
 
 static const struct app_command commands[] = {
     {"serve", "[--config FILE] [--listen HOST:PORT] [--admin HOST:PORT] [--workers N] [--hint]",
-     "serve decisions over HTTP; --hint prints a request to paste", cmd_serve, false},
+     "serve decisions over HTTP; --hint prints requests to paste", cmd_serve, true},
     {"check", "[--strict] FILE",
      "print the plan as it would run and every warning, or every error in it; --strict: warnings "
      "are errors",
-     cmd_check, false},
-    {"decide", "[--config FILE] [--explain]",
-     "a request a line on stdin, a decision or problem a line on stdout", cmd_decide, false},
+     cmd_check, true},
+    {"decide", "[--config FILE] [--explain] | [--config FILE] --example",
+     "a request a line on stdin, a decision or problem a line on stdout; --example prints requests "
+     "that the plan can decide, one for each policy",
+     cmd_decide, true},
     {"version", "", "print the version", cmd_version, false},
 };
 
@@ -20,7 +22,9 @@ int main(int argc, char **argv)
         "interlude: decides for each listening session whether to play an ad pod now, how many "
         "ads\n"
         "it holds, and when to ask again.",
-        "Without --config, the built-in demonstration plan.",
+        "Without --config, the built-in demonstration plan; `--config -` and `check -` read "
+        "stdin.\n"
+        "`interlude COMMAND --help` tells a command's options, and their defaults.",
         commands,
         sizeof commands / sizeof *commands,
     };

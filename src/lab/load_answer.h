@@ -13,10 +13,12 @@
 
 #include <stdint.h>
 
+enum { LOAD_STATUS_MAX = 999 };
+
 enum load_answer_result { LOAD_ANSWER_MORE, LOAD_ANSWER_DONE, LOAD_ANSWER_FAILED };
 
 struct load_answer {
-    int status; /* from the status line on; never 1xx at LOAD_ANSWER_DONE */
+    int status; /* 100 to LOAD_STATUS_MAX, from the status line on; never 1xx at LOAD_ANSWER_DONE */
     bool close; /* the server will close, or the body ends only there */
 
     /* The reader's own. */

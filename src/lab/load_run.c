@@ -41,6 +41,7 @@ struct run {
     uint64_t requests;           /* under way */
     uint64_t queued;             /* in all queues */
     uint64_t reconnects, spin_ns;
+    uint64_t statuses[CAPTURE_TARGETS_MAX][LOAD_STATUS_MAX + 1];
     int sys;             /* of the last failed connect */
     uint64_t give_up_ns; /* when nothing is waited for any longer: it was stopped; else never */
 
@@ -118,6 +119,7 @@ static void request_answered(struct run *r, struct load_conn *c)
 {
     struct capture_interval *now = &r->meter.now[c->target];
     r->requests--;
+    r->statuses[c->target][c->answer.status]++;
     if (c->answer.status / 100 == 2)
         hist_record(&now->latency, clock_mono_ns() - c->due_ns);
     else
@@ -419,6 +421,7 @@ static void result_take(const struct run *r, struct load_result *out)
     out->targets = r->o->target_count;
     memcpy(out->total, r->meter.total, sizeof out->total);
     out->taken_after = r->meter.taken_after;
+    memcpy(out->statuses, r->statuses, sizeof out->statuses);
     out->reconnects = r->reconnects;
     out->wall_ns = r->last.at_ns - r->first.at_ns;
     out->cpu_ns = r->last.cpu_ns - r->first.cpu_ns;

@@ -26,6 +26,7 @@
 #ifndef INTERLUDE_LAB_LOAD_RUN_H
 #define INTERLUDE_LAB_LOAD_RUN_H
 
+#include "lab/load_answer.h"
 #include "lab/load_body.h"
 #include "lab/load_plan.h"
 #include "lab/load_target.h"
@@ -81,6 +82,7 @@ struct load_result {
     struct capture_interval total[CAPTURE_TARGETS_MAX];
     struct hist taken_after; /* taken up - due, of ALL requests: the generator's own lateness */
     uint64_t reconnects;     /* connections that servers closed between two requests */
+    uint64_t statuses[CAPTURE_TARGETS_MAX][LOAD_STATUS_MAX + 1]; /* answers, by their status */
 
     /* Of the schedule alone, without the wait for what is under way at its end. */
     uint64_t wall_ns;    /* how long it was */

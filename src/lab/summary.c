@@ -4,6 +4,7 @@
 #include "wire/json_write.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static const struct {
     const char *name, *json;
@@ -61,7 +62,20 @@ static unsigned long long ull(uint64_t n)
 
 /* ---- for people ---- */
 
-static void target_print(struct buf *b, const struct load_options *o,
+/* Those that came, in their order. */
+static void statuses_print(struct buf *b, const uint64_t statuses[LOAD_STATUS_MAX + 1])
+{
+    const char *between = " ";
+    buf_lit(b, "  statuses  ");
+    for (int status = 0; status <= LOAD_STATUS_MAX; status++) {
+        if (!statuses[status]) continue;
+        buf_format(b, "%s%d: %llu", between, status, ull(statuses[status]));
+        between = ", ";
+    }
+    buf_span(b, *between == ' ' ? SPAN(" none\n") : SPAN("\n"));
+}
+
+static void target_print(struct buf *b, const struct load_options *o, const struct load_result *r,
                          const struct capture_interval *i)
 {
     char text[QUANTITY_TEXT_MAX];
@@ -73,7 +87,9 @@ static void target_print(struct buf *b, const struct load_options *o,
         buf_format(b, " %s %s  ", percentiles[p].name,
                    known ? quantity_print_ns(text, ns) : "none");
     }
-    buf_format(b, " max %s\n  errors    ", quantity_print_ns(text, i->latency.max));
+    buf_format(b, " max %s\n", quantity_print_ns(text, i->latency.max));
+    statuses_print(b, r->statuses[i->target]);
+    buf_lit(b, "  errors    ");
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++)
         buf_format(b, " %s %llu%s", capture_stage_name((enum capture_stage)s), ull(i->errors[s]),
                    s < CAPTURE_STAGE_COUNT - 1 ? "," : "\n");
@@ -133,7 +149,7 @@ static void warnings_print(struct buf *b, const struct load_result *r,
 void summary_print(struct buf *b, const struct load_options *o, const struct load_result *r,
                    const struct hist *jitter)
 {
-    for (uint32_t t = 0; t < r->targets; t++) target_print(b, o, &r->total[t]);
+    for (uint32_t t = 0; t < r->targets; t++) target_print(b, o, r, &r->total[t]);
     struct summary_generator g = summary_generator_of(r);
     buf_format(b, "generator, while the schedule lasted\n  all requests    taken up after due: ");
     hist_print(b, &r->taken_after);
@@ -180,7 +196,20 @@ static void known_json(struct buf *b, const char *key, int64_t us)
         buf_i64(b, us);
 }
 
-static void target_json(struct buf *b, const struct load_options *o,
+static void statuses_json(struct buf *b, const uint64_t statuses[LOAD_STATUS_MAX + 1])
+{
+    json_write_key(b, SPAN("statuses"));
+    buf_char(b, '{');
+    for (int status = 0; status <= LOAD_STATUS_MAX; status++) {
+        char key[16];
+        if (!statuses[status]) continue;
+        snprintf(key, sizeof key, "%d", status);
+        u64_json(b, key, statuses[status]);
+    }
+    buf_char(b, '}');
+}
+
+static void target_json(struct buf *b, const struct load_options *o, const struct load_result *r,
                         const struct capture_interval *i)
 {
     buf_char(b, '{');
@@ -199,6 +228,7 @@ static void target_json(struct buf *b, const struct load_options *o,
             buf_lit(b, "null");
     }
     u64_json(b, "max_ns", i->latency.max);
+    statuses_json(b, r->statuses[i->target]);
     json_write_key(b, SPAN("errors"));
     buf_char(b, '{');
     for (int s = 0; s < CAPTURE_STAGE_COUNT; s++)
@@ -230,7 +260,7 @@ void summary_json(struct buf *b, const struct load_options *o, const struct load
     buf_lit(b, "{\"targets\":[");
     for (uint32_t t = 0; t < r->targets; t++) {
         if (t) buf_char(b, ',');
-        target_json(b, o, &r->total[t]);
+        target_json(b, o, r, &r->total[t]);
     }
     buf_lit(b, "],\"generator\":{");
     hist_json(b, "taken_up_after_due", &r->taken_after);

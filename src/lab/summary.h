@@ -35,7 +35,7 @@ bool summary_carries(const struct summary_generator *g, double q);
 
 /* For people, and as one JSON object. `jitter`: of this machine's timers before the run. A buf of
  * SUMMARY_BYTES_MAX suffices. */
-enum { SUMMARY_BYTES_MAX = 64 * 1024 };
+enum { SUMMARY_BYTES_MAX = 512 * 1024 };
 void summary_print(struct buf *b, const struct load_options *o, const struct load_result *r,
                    const struct hist *jitter);
 void summary_json(struct buf *b, const struct load_options *o, const struct load_result *r,

@@ -18,7 +18,7 @@ static void read_split(struct load *l, const struct yaml_tree *node, const struc
     struct plan_experiment *experiment = into;
     if (!load_is_mapping(l, node, "a mapping from variant to percentage")) return;
     uint64_t sum = 0;
-    bool ok = true;
+    bool ok = !node->lossy;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int variant = load_variant_name(l, child->key);
         uint32_t ppm = 0;
@@ -123,9 +123,10 @@ static void load_experiment(struct load *l, const struct yaml_tree *node)
     struct plan_experiment experiment = {.split_count = 0};
     keys_init(l, &experiment_keys, &experiment);
     if (!load_is_mapping(l, node, "an experiment, {name, salt, slice, split}")) return;
-    int errors = l->errors->count;
+    int told = load_errors_told(l);
     keys_read(l, node, &experiment_keys, &experiment);
-    if (l->errors->count > errors) experiment.slice_ppm = 0; /* nothing follows from a wrong one */
+    if (load_errors_told(l) > told || load_is_damaged(node))
+        experiment.slice_ppm = 0; /* nothing follows from a wrong one */
     if (experiment.name.len) check_experiment(l, node, &experiment);
     if (plan->experiment_count < PLAN_EXPERIMENTS_MAX)
         plan->experiments[plan->experiment_count++] = experiment;

@@ -111,7 +111,7 @@ static void read_on_unknown_of(struct load *l, const struct yaml_tree *node, str
         load_error(l, node->key->place, "there is no guardrail `%s`%s",
                    load_show(node->key->text).text,
                    load_nearest(node->key->text, names, GUARDRAIL_COUNT).text);
-    else if (!yaml_tree_find(l->guardrails, node->key->text))
+    else if (!keys_have(l->guardrails, &guardrail_keys, node->key->text))
         load_error(l, node->key->place, "the plan does not have the guardrail `%s`",
                    node->key->text.data);
     else
@@ -198,6 +198,7 @@ static bool guardrail_is_set(const struct section *section, int code)
 static void check_durations(struct load *l, struct yaml_place place, struct span guardrail)
 {
     const struct action_table *table = &l->plan->actions;
+    if (l->unread & UNREAD_DURATIONS) return;
     for (int i = 0; i < table->count; i++) {
         if (!action_in(table->with_ads, i) || table->actions[i].max_duration_ms) continue;
         load_error(l, place, "`%s` needs the `max_duration` of every pod, and `%s` has none",

@@ -1,23 +1,54 @@
 #include "plan/key.h"
 
+#include "base/nearest.h"
+
 enum { KEYS_MAX = 40, VALUE_BYTES_MAX = 8192 };
 
 /* ---- reading ---- */
 
+struct key_names {
+    size_t count;
+    struct span names[KEYS_MAX];
+};
+
+static struct key_names names_of(const struct key_table *table)
+{
+    struct key_names n = {.count = table->count};
+    INVARIANT(table->count <= KEYS_MAX);
+    for (size_t i = 0; i < table->count; i++) n.names[i] = span_of(table->keys[i].name);
+    return n;
+}
+
+/* The key's place in the table, or the count of it. */
+static size_t place_of(const struct key_names *n, struct span key)
+{
+    size_t i = 0;
+    while (i < n->count && !span_equal(n->names[i], key)) i++;
+    return i;
+}
+
+bool keys_have(const struct yaml_tree *mapping, const struct key_table *table, struct span key)
+{
+    if (mapping->lossy || yaml_tree_find(mapping, key)) return true;
+    struct key_names n = names_of(table);
+    for (const struct yaml_tree *node = mapping->first; node; node = node->next)
+        if (place_of(&n, node->key->text) == n.count &&
+            span_equal(nearest_name(node->key->text, n.names, n.count), key))
+            return true;
+    return false;
+}
+
 static void check_names(struct load *l, const struct yaml_tree *mapping,
                         const struct key_table *table)
 {
-    struct span names[KEYS_MAX];
-    INVARIANT(table->count <= KEYS_MAX);
-    for (size_t i = 0; i < table->count; i++) names[i] = span_of(table->keys[i].name);
+    struct key_names n = names_of(table);
     for (const struct yaml_tree *node = mapping->first; node; node = node->next) {
         struct span name = node->key->text;
-        size_t i = 0;
-        while (i < table->count && !span_equal(names[i], name)) i++;
-        if (i == table->count)
+        size_t i = place_of(&n, name);
+        if (i == n.count)
             load_error(l, node->key->place, "unknown key `%s`%s%s%s", load_show(name).text,
                        *table->where ? " in " : "", table->where,
-                       load_nearest(name, names, table->count).text);
+                       load_nearest(name, n.names, n.count).text);
         else if (!table->keys[i].kind)
             load_error(l, node->key->place, "`%s` is not supported yet", table->keys[i].name);
     }
@@ -32,7 +63,7 @@ void keys_read(struct load *l, const struct yaml_tree *mapping, const struct key
         const struct yaml_tree *node = yaml_tree_find(mapping, span_of(key->name));
         if (node && key->kind)
             key->kind->read(l, node, key, into);
-        else if (!node && key->required)
+        else if (!node && key->required && !keys_have(mapping, table, span_of(key->name)))
             load_error(l, mapping->place, "`%s` is missing%s%s", key->name,
                        *table->where ? " in " : "", table->where);
     }

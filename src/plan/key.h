@@ -117,6 +117,10 @@ void keys_init(struct load *l, const struct key_table *table, void *into);
 void keys_read(struct load *l, const struct yaml_tree *mapping, const struct key_table *table,
                void *into);
 
+/* Whether the mapping has that key of the table, or has an unknown one that is probably meant to be
+ * it: an error that is reported. */
+bool keys_have(const struct yaml_tree *mapping, const struct key_table *table, struct span key);
+
 /* "{a: 1, b: 2}". */
 void keys_print_flow(struct print *p, const struct key_table *table, const void *from);
 /* A line for each key, `indent` spaces in. Only those that bear on `part`. */

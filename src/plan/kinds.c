@@ -184,14 +184,28 @@ static void print_count(struct print *p, const struct key *key, const void *from
 
 const struct key_kind kind_count = {read_count, print_count, schema_integer, "", key_bound_number};
 
+/* A share where a number is wanted: says what that number is; else false. */
+static bool is_share(const struct yaml_tree *node, char as_number[40])
+{
+    struct span s = node->text;
+    struct decimal d;
+    if (node->kind != TREE_SCALAR || s.len < 2 || s.data[s.len - 1] != '%') return false;
+    bool clear = s.len <= 8 && decimal_read(s, &d) == s.len - 1 && d.value >= 0 && d.value <= 100;
+    snprintf(as_number, 40, "%.*s is %.9g", clear ? (int)s.len : 2, clear ? s.data : "2%",
+             clear ? d.value / 100 : 0.02);
+    return true;
+}
+
 static void read_double(struct load *l, const struct yaml_tree *node, const struct key *key,
                         void *into)
 {
-    double value;
-    if (!load_number(l, node, &value)) return;
-    char what[80];
-    snprintf(what, sizeof what, "a number from %lld to %lld", (long long)key->min,
-             (long long)key->max);
+    double value = NAN;
+    char what[120], as_number[40];
+    bool share = is_share(node, as_number);
+    snprintf(what, sizeof what,
+             share ? "a number from %lld to %lld (%s)" : "a number from %lld to %lld",
+             (long long)key->min, (long long)key->max, as_number);
+    if (!share && !load_number(l, node, &value)) return;
     if (value >= (double)key->min && value <= (double)key->max)
         *(double *)key_field(into, key) = value;
     else

@@ -92,10 +92,14 @@ static void load_attribute(struct load *l, const struct yaml_tree *node)
 static void read_attributes(struct load *l, const struct yaml_tree *node, const struct key *key,
                             void *into)
 {
+    int told = load_errors_told(l);
+    l->unread |= UNREAD_ATTRIBUTES;
     if (!load_is_mapping(l, node, "a mapping from attribute to type")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_attribute(l, child);
     load_count(l, node, key, "attributes");
+    if (load_errors_told(l) == told && !load_is_damaged(node))
+        l->unread &= ~(uint32_t)UNREAD_ATTRIBUTES;
 }
 
 static void print_attributes(struct print *p, const struct key *key, const void *from)

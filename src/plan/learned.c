@@ -15,7 +15,7 @@ static bool load_posterior(struct load *l, const struct yaml_tree *node, struct 
 
     double values[PARAMETER_COUNT] = {0};
     uint32_t parameters = 0;
-    bool ok = true;
+    bool ok = !node->lossy;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int parameter = posterior_parameter_find(child->key->text);
         if (parameter < 0) {
@@ -55,11 +55,13 @@ static void load_prior_of_each(struct load *l, const struct yaml_tree *node, str
 {
     const struct action_table *table = &l->plan->actions;
     action_set named = 0;
+    bool all_known = !node->lossy;
     int family = -1;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int action = used_action(l, policy, child);
         struct posterior prior;
         bool ok = load_posterior(l, child, &prior);
+        all_known = all_known && action >= 0;
         if (action < 0) continue;
         named |= action_bit(action);
         if (!ok) continue;
@@ -71,22 +73,35 @@ static void load_prior_of_each(struct load *l, const struct yaml_tree *node, str
         else
             family = prior.family;
     }
+    /* What lacks a prior may be what stands there under a wrong name. */
+    if (!all_known || l->unread & UNREAD_ACTIONS_USED) return;
     for (int i = 0; i < table->count; i++)
         if (action_in(policy->actions, i) && !action_in(named, i))
             load_error(l, node->place, "`prior` lacks the action `%s`: every action used needs one",
                        load_show(table->actions[i].name).text);
 }
 
-/* One prior for all, or a mapping from action to prior: told apart by whether a value is a mapping.
- */
+/* One prior for all, or a mapping from action to prior: told apart by whether a value is a mapping,
+ * unless a key is a parameter's name and no action's. */
+static bool is_prior_of_each(const struct load *l, const struct yaml_tree *node)
+{
+    bool each = false;
+    for (const struct yaml_tree *child = node->first; child; child = child->next) {
+        if (posterior_parameter_find(child->key->text) >= 0 &&
+            action_find(&l->plan->actions, child->key->text) < 0)
+            return false;
+        each = each || child->kind == TREE_MAPPING;
+    }
+    return each;
+}
+
 static void read_prior(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
     struct policy *policy = into;
     policy->has_prior = true;
     if (!load_is_mapping(l, node, "a prior, or a mapping from action to prior")) return;
-    for (const struct yaml_tree *child = node->first; child; child = child->next) {
-        if (child->kind != TREE_MAPPING) continue;
+    if (is_prior_of_each(l, node)) {
         load_prior_of_each(l, node, policy);
         return;
     }

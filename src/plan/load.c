@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "base/printed.h"
 #include "plan/units.h"
+#include "plan/yaml_walk.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -62,6 +63,11 @@ void load_warning(struct load *l, struct yaml_place place, const char *format, .
     va_start(args, format);
     add_formatted(l->warnings, place, format, args);
     va_end(args);
+}
+
+int load_errors_told(const struct load *l)
+{
+    return l->errors->count + l->errors->more;
 }
 
 struct shown load_show(struct span text)
@@ -124,10 +130,18 @@ bool load_is_list(struct load *l, const struct yaml_tree *node, const char *what
     return node->kind == TREE_SEQUENCE || load_expected(l, node, what);
 }
 
+bool load_is_damaged(const struct yaml_tree *mapping)
+{
+    const struct yaml_tree *child = mapping->first;
+    while (child && child->kind != TREE_UNUSABLE && !child->lossy) child = child->next;
+    return mapping->lossy || child;
+}
+
 bool load_count(struct load *l, const struct yaml_tree *node, const struct key *key,
                 const char *of_what)
 {
-    if (node->count >= key->min && node->count <= key->max) return true;
+    bool enough = node->count >= key->min || node->lossy;
+    if (enough && node->count <= key->max) return true;
     if (key->min)
         load_error(l, node->place, "expected %d to %d %s, found %u", (int)key->min, (int)key->max,
                    of_what, node->count);
@@ -224,13 +238,23 @@ bool load_share(struct load *l, const struct yaml_tree *node, uint32_t *ppm)
 
 /* ---- references and conditions ---- */
 
+void load_note_bad_name(struct load *l, const struct yaml_tree *node, enum load_part part)
+{
+    enum { MAX = sizeof l->bad_names / sizeof *l->bad_names };
+    if (node && node->kind == TREE_SCALAR && !yaml_tree_is_null(node) && l->bad_name_count < MAX)
+        l->bad_names[l->bad_name_count++] = node->text;
+    else
+        l->unread |= part;
+}
+
 static int name_of_list(struct load *l, const struct yaml_tree *node, const char *what,
-                        const struct span *names, int count)
+                        const struct span *names, int count, enum load_part part)
 {
     struct span name;
     if (!load_name(l, node, &name)) return -1;
     for (int i = 0; i < count; i++)
         if (span_equal(names[i], name)) return i;
+    if (l->unread & part || nearest_name(name, l->bad_names, l->bad_name_count).len) return -1;
     if (count) /* an empty list has its own error */
         load_error(l, node->place, "the plan has no %s `%s`%s", what, load_show(name).text,
                    load_nearest(name, names, (size_t)count).text);
@@ -241,28 +265,49 @@ int load_action_name(struct load *l, const struct yaml_tree *node)
 {
     struct span names[ACTIONS_MAX];
     for (int i = 0; i < l->plan->actions.count; i++) names[i] = l->plan->actions.actions[i].name;
-    return name_of_list(l, node, "action", names, l->plan->actions.count);
+    return name_of_list(l, node, "action", names, l->plan->actions.count, UNREAD_ACTIONS);
 }
 
 int load_variant_name(struct load *l, const struct yaml_tree *node)
 {
     struct span names[PLAN_VARIANTS_MAX];
     for (int i = 0; i < l->plan->variant_count; i++) names[i] = l->plan->variants[i].name;
-    return name_of_list(l, node, "variant", names, l->plan->variant_count);
+    return name_of_list(l, node, "variant", names, l->plan->variant_count, UNREAD_VARIANTS);
 }
 
 int load_policy_name(struct load *l, const struct yaml_tree *node)
 {
     struct span names[PLAN_POLICIES_MAX];
     for (int i = 0; i < l->plan->policy_count; i++) names[i] = l->plan->policies[i].name;
-    return name_of_list(l, node, "policy", names, l->plan->policy_count);
+    return name_of_list(l, node, "policy", names, l->plan->policy_count, UNREAD_POLICIES);
+}
+
+/* What YAML may have cut off an unquoted condition. */
+static const char *cut_hint(const struct load *l, const struct yaml_tree *node,
+                            struct yaml_place place, bool at_end)
+{
+    char cut = at_end && node->style == TREE_PLAIN ? yaml_walk_cut_by(l->text, place) : '\0';
+    return cut == '#'   ? ": ` #` begins a comment, so quote a condition that holds it"
+           : cut == ',' ? ": a comma ends a text between brackets, so quote a condition that holds "
+                          "one"
+                        : "";
 }
 
 void load_condition(struct load *l, const struct yaml_tree *node, const struct rule **out)
 {
     struct span text;
     struct err e;
+    if (node->kind == TREE_MAPPING || node->kind == TREE_SEQUENCE) {
+        load_error(l, node->place,
+                   "expected a condition, found %s: quote one that begins with `{` or `[`",
+                   found(node).text);
+        return;
+    }
     if (!load_text(l, node, "a condition", &text)) return;
-    if (rule_compile(&l->plan->arena, &l->rule_scratch, &l->plan->schema, text, out, &e) != ERR_OK)
-        load_error(l, yaml_tree_locate(l->text, node, e.offset), "%s", e.text);
+    if (rule_compile(&l->plan->arena, &l->rule_scratch, &l->plan->schema, text, out, &e) == ERR_OK)
+        return;
+    /* What an attribute is may not be known; what is no condition is none, whatever it is. */
+    if (l->unread & UNREAD_ATTRIBUTES && rule_parses(&l->rule_scratch, text)) return;
+    struct yaml_place place = yaml_tree_locate(l->text, node, e.offset);
+    load_error(l, place, "%s%s", e.text, cut_hint(l, node, place, e.offset == text.len));
 }

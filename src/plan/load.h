@@ -3,8 +3,8 @@
  * The loader reads a tree (yaml_tree.h) into a plan, section by section, in the order in which
  * sections refer to each other, and goes on after an error, so that one run reports all of them.
  * Readers return nothing: what could not be read is left at its default, its error is reported, and
- * a plan with an error is never handed out. So a reader may not lean on another one's success:
- * names that could not be resolved are reported once, where they stand.
+ * a plan with an error is never handed out. So a reader may not lean on another one's success, nor
+ * accuse what is right because of what could not be read elsewhere: `unread` says what that was.
  *
  * What a mapping may hold is a table of keys: see key.h.
  *
@@ -18,17 +18,31 @@
 
 struct key;
 
+/* What was not wholly read, and its errors are reported. */
+enum load_part {
+    UNREAD_ACTIONS = 1 << 0, /* there may be more actions */
+    UNREAD_ADS = 1 << 1,     /* which actions have ads */
+    UNREAD_DURATIONS = 1 << 2,
+    UNREAD_ATTRIBUTES = 1 << 3,
+    UNREAD_POLICIES = 1 << 4,     /* there may be more */
+    UNREAD_VARIANTS = 1 << 5,     /* there may be more */
+    UNREAD_ACTIONS_USED = 1 << 6, /* by the policy that is read */
+};
+
 struct load {
     struct span text; /* of the file */
     struct plan_errors *errors;
     struct plan_errors *warnings; /* NULL: they are not wanted */
     struct plan *plan;
     struct settings *settings;
-    struct arena scratch;               /* for the length of the load: the tree */
-    struct arena rule_scratch;          /* for the length of a condition */
-    struct arena rule_spare;            /* the same, for warnings */
-    int rules;                          /* of all policies so far */
-    uint32_t policies_ok;               /* bit i: the kind of policy i was read */
+    struct arena scratch;      /* for the length of the load: the tree */
+    struct arena rule_scratch; /* for the length of a condition */
+    struct arena rule_spare;   /* the same, for warnings */
+    int rules;                 /* of all policies so far */
+    uint32_t policies_ok;      /* bit i: the kind of policy i was read */
+    uint32_t unread;           /* bits of enum load_part */
+    struct span bad_names[16]; /* texts that were to be a name, and are none */
+    size_t bad_name_count;
     const struct policy *policy;        /* while it is read */
     const struct yaml_tree *guardrails; /* the section, while it is read */
 };
@@ -41,6 +55,13 @@ void load_error(struct load *l, struct yaml_place place, const char *format, ...
 /* The same, to l->warnings, which are wanted. */
 void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A name that was to become one of the plan's, and could not be read: what is called nearly so is
+ * not accused of being unknown; or nothing is, where it has no text. */
+void load_note_bad_name(struct load *l, const struct yaml_tree *node, enum load_part part);
+
+/* How many were reported so far. */
+int load_errors_told(const struct load *l);
 
 /* Puts one into the list, where it stands in the file. */
 void plan_errors_add(struct plan_errors *errors, struct yaml_place place, const char *text);
@@ -63,6 +84,10 @@ bool load_expected(struct load *l, const struct yaml_tree *node, const char *wha
  */
 bool load_is_mapping(struct load *l, const struct yaml_tree *node, const char *what);
 bool load_is_list(struct load *l, const struct yaml_tree *node, const char *what);
+
+/* Whether something in the mapping, but for what its values hold, is reported to be unreadable
+ * YAML. */
+bool load_is_damaged(const struct yaml_tree *mapping);
 
 /* Whether a list or mapping has key->min to key->max entries; reports if not. */
 bool load_count(struct load *l, const struct yaml_tree *node, const struct key *key,

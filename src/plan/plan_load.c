@@ -195,6 +195,9 @@ static void load_root(struct load *l)
     const struct yaml_faults faults = {add_fault, l};
     const struct yaml_tree *root = yaml_tree_read(&l->scratch, l->text, &faults);
     if (!root || !load_is_mapping(l, root, "a mapping of the plan's keys")) return;
+    if (!yaml_tree_find(root, SPAN("attributes")) &&
+        keys_have(root, &plan_keys, SPAN("attributes")))
+        l->unread |= UNREAD_ATTRIBUTES;
     keys_read(l, root, &plan_keys, l->plan);
     if (l->errors->count) return;
     plan_finish(l->plan);

@@ -1,13 +1,36 @@
 /* What a plan may not mean, though it can be served: learned policies, experiments, cooldowns. */
 #include "plan/warn.h"
 
+#include "plan/yaml_walk.h"
+
 #include <stdio.h>
+
+/* A comment that looks like the rest of the unquoted condition before it: it has a `&&` or `||`. */
+static void warn_comment(struct warn *w, const struct yaml_tree *node)
+{
+    struct yaml_place end = yaml_tree_locate(w->l->text, node, node->text.len);
+    if (node->style != TREE_PLAIN || yaml_walk_cut_by(w->l->text, end) != '#') return;
+    struct yaml_walk at = yaml_walk_to(w->l->text, end);
+    while (yaml_walk_byte(&at) != '#') yaml_walk_step(&at);
+    struct yaml_place comment = at.place;
+    for (char before = '\0'; !yaml_walk_ended(&at) && !yaml_walk_break(&at); yaml_walk_step(&at)) {
+        char c = yaml_walk_byte(&at);
+        if ((c == '&' || c == '|') && c == before) {
+            load_warning(w->l, comment,
+                         "` #` begins a comment, and this one looks like the rest of the "
+                         "condition: quote the condition, or reword the comment");
+            return;
+        }
+        before = c;
+    }
+}
 
 const struct rule_study *warn_condition(struct warn *w, const struct yaml_tree *node,
                                         const struct rule *rule)
 {
     struct rule_notes notes;
     if (!rule) return NULL;
+    warn_comment(w, node);
     const struct rule_study *study = rule_study_make(&w->context, rule_text(rule), &notes);
     for (int i = 0; i < notes.count; i++)
         load_warning(w->l, yaml_tree_locate(w->l->text, node, notes.notes[i].at), "%s",

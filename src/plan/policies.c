@@ -47,9 +47,10 @@ static void read_used_actions(struct load *l, const struct yaml_tree *node, cons
 {
     struct policy *policy = into;
     const struct action_table *table = &l->plan->actions;
+    l->unread |= UNREAD_ACTIONS_USED;
     if (!load_is_list(l, node, "a list of action names")) return;
     action_set set = 0;
-    bool ok = table->count > 0;
+    bool ok = table->count > 0 && !node->lossy && !(l->unread & UNREAD_ADS);
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int action = load_action_name(l, child);
         if (action < 0)
@@ -66,8 +67,10 @@ static void read_used_actions(struct load *l, const struct yaml_tree *node, cons
                    load_show(table->actions[table->no_ads].name).text);
     else if (!(set & table->with_ads))
         load_error(l, node->place, "a policy needs at least one action with ads");
-    else
+    else {
         policy->actions = set;
+        l->unread &= ~(uint32_t)UNREAD_ACTIONS_USED;
+    }
 }
 
 static void print_used_actions(struct print *p, const struct key *key, const void *from)
@@ -238,9 +241,9 @@ static void check_kind(struct load *l, const struct yaml_tree *node, const struc
 
 static void check_learned(struct load *l, const struct yaml_tree *node, const struct policy *policy)
 {
-    const struct yaml_tree *prior = yaml_tree_find(node, SPAN("prior"));
+    bool prior = keys_have(node, &policy_keys, SPAN("prior"));
     const char *needs = "needs a `prior` in the same policy";
-    if (!yaml_tree_find(node, SPAN("fallback")))
+    if (!keys_have(node, &policy_keys, SPAN("fallback")))
         load_error(l, node->place,
                    "`fallback` is missing: a %s policy needs one for when posteriors are absent",
                    kind_words[policy->kind]);
@@ -250,7 +253,8 @@ static void check_learned(struct load *l, const struct yaml_tree *node, const st
     if (policy->on_empty == ON_EMPTY_COLD_START && !prior)
         load_error(l, yaml_tree_find(node, SPAN("on_empty"))->place, "`on_empty: cold_start` %s",
                    needs);
-    if (policy->on_stale == ON_STALE_FALLBACK && !yaml_tree_find(node, SPAN("max_posterior_age")))
+    if (policy->on_stale == ON_STALE_FALLBACK &&
+        !keys_have(node, &policy_keys, SPAN("max_posterior_age")))
         load_error(
             l, yaml_tree_find(node, SPAN("on_stale"))->place,
             "`on_stale: fallback` needs a `max_posterior_age`: without one nothing is stale");
@@ -261,12 +265,15 @@ static void load_policy(struct load *l, const struct yaml_tree *node, struct pol
     policy_init(policy, &l->plan->actions);
     keys_init(l, &policy_keys, policy);
     l->policy = policy;
+    l->unread &= ~(uint32_t)UNREAD_ACTIONS_USED;
     if (!load_is_mapping(l, node, "a policy, {kind, ...}")) return;
+    if (!yaml_tree_find(node, SPAN("actions")) && keys_have(node, &policy_keys, SPAN("actions")))
+        l->unread |= UNREAD_ACTIONS_USED;
     keys_read(l, node, &policy_keys, policy);
     if (!kind_known(l, policy)) return;
     check_kind(l, node, policy);
     if (policy_reads_posteriors(policy)) check_learned(l, node, policy);
-    if (policy_is(policy, POLICY_HAS_RULES) && !yaml_tree_find(node, SPAN("rules")))
+    if (policy_is(policy, POLICY_HAS_RULES) && !keys_have(node, &policy_keys, SPAN("rules")))
         load_error(l, node->place, "`rules` is missing: a %s policy needs at least one",
                    kind_words[policy->kind]);
 }
@@ -289,10 +296,13 @@ static void read_policies(struct load *l, const struct yaml_tree *node, const st
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to policy")) return;
     load_count(l, node, key, "policies");
+    if (node->lossy || node->count > PLAN_POLICIES_MAX) l->unread |= UNREAD_POLICIES;
     const struct yaml_tree *nodes[PLAN_POLICIES_MAX];
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct span name;
-        if (!load_name(l, child->key, &name) || plan->policy_count == PLAN_POLICIES_MAX) continue;
+        bool named = load_name(l, child->key, &name);
+        if (!named) load_note_bad_name(l, child->key, UNREAD_POLICIES);
+        if (!named || plan->policy_count == PLAN_POLICIES_MAX) continue;
         struct policy *policy = &plan->policies[plan->policy_count];
         policy->name = arena_copy(&plan->arena, name);
         nodes[plan->policy_count++] = child;

@@ -47,12 +47,21 @@ static void load_rule(struct load *l, const struct yaml_tree *node, struct polic
         keys_read(l, node, &rule_keys, rule);
 }
 
+/* An unknown key may be a condition. */
+static bool knows_keys(const struct yaml_tree *node)
+{
+    uint32_t known = 0;
+    for (size_t i = 0; i < rule_keys.count; i++)
+        known += yaml_tree_find(node, span_of(rule_keys.keys[i].name)) != NULL;
+    return known == node->count && !node->lossy;
+}
+
 /* Always holds: has no condition, or one that reads nothing and is true. */
 static bool rule_is_certain(const struct yaml_tree *node, const struct policy_rule *rule)
 {
     static const struct attributes nothing;
     if (node->kind != TREE_MAPPING) return false;
-    if (!yaml_tree_find(node, SPAN("when"))) return true;
+    if (!yaml_tree_find(node, SPAN("when"))) return knows_keys(node);
     return rule->when && !rule_reads(rule->when) && rule_eval(rule->when, &nothing) == RULE_TRUE;
 }
 
@@ -67,8 +76,9 @@ static void read_rules(struct load *l, const struct yaml_tree *node, const struc
     }
     l->rules += (int)node->count;
     if (l->rules > PLAN_RULES_MAX) {
-        load_error(l, node->place, "expected at most %d rules in all policies, found %d so far",
-                   PLAN_RULES_MAX, l->rules);
+        if (l->rules - (int)node->count <= PLAN_RULES_MAX) /* once */
+            load_error(l, node->place, "expected at most %d rules in all policies, found %d so far",
+                       PLAN_RULES_MAX, l->rules);
         return;
     }
     struct policy_rule *rules = arena_alloc(&l->plan->arena, node->count * sizeof *rules);

@@ -18,29 +18,32 @@ static bool all_of(struct span text, const char *more)
     return true;
 }
 
-static bool is_port(struct span text)
+enum { PORT_MAX = 65535 };
+
+/* Digits as a number, which stays above PORT_MAX once it is; -1: it is none. */
+static int port_number(struct span text)
 {
-    long port = 0;
+    int port = text.len ? 0 : -1;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return false;
-        if ((port = port * 10 + (text.data[i] - '0')) > 65535) return false;
+        if (text.data[i] < '0' || text.data[i] > '9') return -1;
+        if (port <= PORT_MAX) port = port * 10 + (text.data[i] - '0');
     }
-    return text.len > 0 && text.len <= 5;
+    return text.len > 5 && port <= PORT_MAX ? -1 : port;
 }
 
 /* HOST:PORT, with an IPv6 address in brackets. Whether the host exists is for the server to find
  * out. */
-static bool is_address(struct span text)
+static bool is_address(struct span text, int *port)
 {
     size_t colon = text.len;
     while (colon > 0 && text.data[colon - 1] != ':') colon--;
     if (colon < 2 || text.len > 255) return false;
     struct span host = {text.data, colon - 1};
-    struct span port = {text.data + colon, text.len - colon};
+    *port = port_number((struct span){text.data + colon, text.len - colon});
     bool brackets = host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']';
     bool ok =
         brackets ? all_of((struct span){host.data + 1, host.len - 2}, ":.%") : all_of(host, ".-_");
-    return ok && is_port(port);
+    return ok && *port >= 0;
 }
 
 static void read_address(struct load *l, const struct yaml_tree *node, const struct key *key,
@@ -48,9 +51,13 @@ static void read_address(struct load *l, const struct yaml_tree *node, const str
 {
     static const char what[] = "HOST:PORT, as 127.0.0.1:7070 or [::1]:7070";
     struct span text;
+    int port;
     if (!load_text(l, node, what, &text)) return;
-    if (!is_address(text))
+    if (!is_address(text, &port))
         load_error(l, node->place, "expected %s, found `%s`", what, load_show(text).text);
+    else if (port > PORT_MAX)
+        load_error(l, node->place, "expected a port from 0 to 65535, found `%s`",
+                   load_show(text).text);
     else
         *(struct span *)key_field(into, key) = arena_copy(&l->settings->arena, text);
 }
@@ -187,10 +194,10 @@ static const struct key_kind kind_only = {read_only, print_only, schema_only, ""
 /* ---- the section ---- */
 
 static const struct key server_rows[] = {
-    {"listen", KEY_ADDRESS(listen), .initial = "127.0.0.1:7070", .at_start = true,
+    {"listen", KEY_ADDRESS(listen), .initial = SETTINGS_LISTEN, .at_start = true,
      .help = "where decisions are asked for; unless the socket is "
              "[inherited](http.md#sockets-from-systemd-or-from-another-holder)"},
-    {"admin", KEY_ADDRESS(admin), .initial = "127.0.0.1:7071", .at_start = true,
+    {"admin", KEY_ADDRESS(admin), .initial = SETTINGS_ADMIN, .at_start = true,
      .help = "health, metrics, signals, drills, reload. It asks nobody who they are: keep it off "
              "the open network. Beyond loopback, the line `operations_exposed` warns at the start. "
              "Unless inherited"},
@@ -234,7 +241,10 @@ static void read_server(struct load *l, const struct yaml_tree *node, const stru
 {
     struct settings_server *server = &l->settings->server;
     if (!load_is_mapping(l, node, "a mapping of the server's settings")) return;
+    int told = load_errors_told(l);
     keys_read(l, node, &server_keys, server);
+    if (load_errors_told(l) > told || load_is_damaged(node))
+        return; /* one of them may not be as it stands */
     const struct yaml_tree *admin = yaml_tree_find(node, SPAN("admin"));
     bool any_port =
         server->admin.len > 2 && memcmp(server->admin.data + server->admin.len - 2, ":0", 2) == 0;

@@ -14,6 +14,10 @@
 
 enum { SETTINGS_HOSTS_MAX = 32 };
 
+/* Where the plan names no other. */
+#define SETTINGS_LISTEN "127.0.0.1:7070"
+#define SETTINGS_ADMIN "127.0.0.1:7071"
+
 struct settings_server {
     struct span listen, admin; /* HOST:PORT */
     /* Names and addresses, without a port and brackets, by which the operations port may be called

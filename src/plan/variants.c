@@ -30,10 +30,12 @@ static void read_variants(struct load *l, const struct yaml_tree *node, const st
     struct plan *plan = l->plan;
     if (!load_is_mapping(l, node, "a mapping from name to {policy: NAME}")) return;
     load_count(l, node, key, "variants");
+    if (node->lossy || node->count > PLAN_VARIANTS_MAX) l->unread |= UNREAD_VARIANTS;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         struct plan_variant variant = {.policy = NULL};
         struct span name;
         bool named = load_name(l, child->key, &name);
+        if (!named) load_note_bad_name(l, child->key, UNREAD_VARIANTS);
         if (named && span_is(name, VARIANT_UNKNOWN_NAME))
             load_error(l, child->key->place,
                        "`unknown` is reserved: it is what a variant outside the plan is called");

@@ -1,6 +1,8 @@
 #include "plan/yaml_tree.h"
 
 #include "base/err.h"
+#include "plan/yaml_pairs.h"
+#include "plan/yaml_trap.h"
 #include "plan/yaml_walk.h"
 
 #include <stdio.h>
@@ -13,6 +15,8 @@ struct builder {
     yaml_parser_t parser;
     yaml_event_t event; /* the one that is being read; all zero: none */
     const struct yaml_faults *faults;
+    struct yaml_place last; /* of the last fault */
+    struct yaml_pairs pairs;
 };
 
 /* libyaml behaves as if a text without a final line break had one: what it finds missing at the end
@@ -25,6 +29,7 @@ static struct yaml_place place_of(const struct builder *b, yaml_mark_t mark)
 
 static void fault(struct builder *b, struct yaml_place place, const char *text)
 {
+    b->last = place;
     b->faults->add(b->faults->owner, place, text);
 }
 
@@ -32,7 +37,8 @@ static void fault(struct builder *b, struct yaml_place place, const char *text)
 static void fault_of_parser(struct builder *b)
 {
     const yaml_parser_t *p = &b->parser;
-    if (p->error == YAML_MEMORY_ERROR) arena_no_memory(b->arena);
+    /* Within a tag, libyaml fails for lack of memory without a word. */
+    if (p->error == YAML_MEMORY_ERROR || p->error == YAML_NO_ERROR) arena_no_memory(b->arena);
     char text[200];
     if (p->error == YAML_READER_ERROR) {
         snprintf(text, sizeof text, "not UTF-8 text: %s", p->problem);
@@ -40,14 +46,30 @@ static void fault_of_parser(struct builder *b)
         return;
     }
     struct yaml_place place = place_of(b, p->problem_mark), from = place_of(b, p->context_mark);
-    bool odd = p->problem && !strcmp(p->problem, "found character that cannot start any token");
+    if (p->problem && strstr(p->problem, "invalid Unicode character escape code")) {
+        /* libyaml stands behind the backslash and its letter. */
+        place.column -= 2;
+        place.index -= 2;
+        fault(b, place,
+              "not valid YAML: no character: half of one needs its other half beside it, as in "
+              "\\ud83d\\ude00");
+        return;
+    }
+    struct yaml_trap trap;
+    if (yaml_trap_find(b->text, place, &trap)) {
+        snprintf(text, sizeof text, "not valid YAML: %s", trap.text);
+        /* An alias that was told, and what could not follow it, are one fault. */
+        if (!b->last.line || b->last.index != trap.place.index) fault(b, trap.place, text);
+        return;
+    }
+    bool colon = p->problem && strstr(p->problem, "mapping values are not allowed");
     char since[64] = "";
     /* What is not closed is missed far from where it begins. */
     if (p->context && from.line < place.line)
         snprintf(since, sizeof since, " (it begins at line %u, column %u)", from.line, from.column);
     snprintf(text, sizeof text, "not valid YAML: %s%s%s%s%s", p->context ? p->context : "", since,
              p->context ? ", " : "", p->problem ? p->problem : "unreadable",
-             odd ? ": quote what begins with @, ` or %, and indent with spaces, not tabs" : "");
+             colon ? ": quote a text that holds `: `" : "");
     fault(b, place, text);
 }
 
@@ -68,12 +90,15 @@ static struct yaml_tree *node_new(struct builder *b, enum yaml_tree_kind kind, y
     return node;
 }
 
-static void refuse_decoration(struct builder *b, const yaml_event_t *event, const void *anchor,
+/* False: there is one. A text that begins with one's sign is seldom meant to be one. */
+static bool refuse_decoration(struct builder *b, const yaml_event_t *event, const void *anchor,
                               const void *tag)
 {
     struct yaml_place place = place_of(b, event->start_mark);
-    if (anchor) fault(b, place, "anchors are not allowed in a plan: write the value out");
-    if (tag) fault(b, place, "tags are not allowed in a plan: each key has its own type");
+    if (anchor)
+        fault(b, place, "anchors are not allowed in a plan: quote a text that begins with `&`");
+    if (tag) fault(b, place, "tags are not allowed in a plan: quote a text that begins with `!`");
+    return !anchor && !tag;
 }
 
 static enum yaml_tree_style style_of(yaml_scalar_style_t style)
@@ -97,23 +122,28 @@ static struct yaml_tree *build_scalar(struct builder *b, const yaml_event_t *eve
     node->style = style_of(event->data.scalar.style);
     struct span text = {(const char *)event->data.scalar.value, event->data.scalar.length};
     node->text = arena_copy(b->arena, text);
-    refuse_decoration(b, event, event->data.scalar.anchor, event->data.scalar.tag);
+    if (b->pairs.count)
+        node->text = yaml_pairs_restore(&b->pairs, b->arena, node, event->end_mark.index);
+    if (!refuse_decoration(b, event, event->data.scalar.anchor, event->data.scalar.tag))
+        node->kind = TREE_UNUSABLE;
     return node;
 }
 
 static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int depth);
 
-/* Whether the key can be kept. */
-static bool check_key(struct builder *b, const struct yaml_tree *mapping,
-                      const struct yaml_tree *key)
+/* Whether the key can be kept. Of one that stands twice, the first is; both may have been meant. */
+static bool check_key(struct builder *b, struct yaml_tree *mapping, const struct yaml_tree *key)
 {
+    mapping->lossy = mapping->lossy || key->kind != TREE_SCALAR;
     if (key->kind == TREE_UNUSABLE) return false;
     if (key->kind != TREE_SCALAR) {
         fault(b, key->place, "a key must be a name, not a mapping or a list");
         return false;
     }
-    const struct yaml_tree *before = yaml_tree_find(mapping, key->text);
+    struct yaml_tree *before = mapping->first;
+    while (before && !span_equal(before->key->text, key->text)) before = before->next;
     if (!before) return true;
+    before->lossy = true;
     char text[120];
     snprintf(text, sizeof text, "this key already stands in line %u: a key may stand once",
              before->key->place.line);
@@ -191,7 +221,9 @@ static struct yaml_tree *build(struct builder *b, const yaml_event_t *event, int
     default:
         INVARIANT(event->type == YAML_ALIAS_EVENT);
         fault(b, place_of(b, event->start_mark),
-              "aliases are not allowed in a plan: write the value out");
+              "aliases are not allowed in a plan: write the value out, or quote a text that begins "
+              "with "
+              "`*`");
         return node_new(b, TREE_UNUSABLE, event->start_mark);
     }
 }
@@ -257,10 +289,12 @@ struct yaml_tree *yaml_tree_read(struct arena *arena, struct span text,
 {
     struct builder b = {
         .arena = arena, .text = text, .end = yaml_walk_to_byte(text, text.len), .faults = faults};
+    yaml_pairs_find(arena, text, &b.pairs);
     if (!yaml_parser_initialize(&b.parser)) arena_no_memory(arena);
     /* Said, not guessed from the first bytes: UTF-16 is refused as text that is not UTF-8. */
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&b.parser, (const unsigned char *)text.data, text.len);
+    yaml_parser_set_input_string(&b.parser, (const unsigned char *)b.pairs.text.data,
+                                 b.pairs.text.len);
     return read_guarded(&b);
 }
 

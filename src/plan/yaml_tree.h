@@ -46,6 +46,8 @@ struct yaml_tree {
     const struct yaml_tree *key; /* in a mapping: this value's key */
     struct yaml_tree *first, *next;
     uint32_t count; /* of children */
+    /* An entry was dropped, and its error told: what is not found may have been there. */
+    bool lossy;
 };
 
 /* Where faults go. `text` is one line. */

@@ -6,6 +6,8 @@
  * text is the n-th in the file, in every style, without knowing the rules of folding. */
 #include "plan/yaml_walk.h"
 
+#include "plan/yaml_pairs.h"
+
 struct yaml_walk yaml_walk_start(struct span text)
 {
     return (struct yaml_walk){text, 0, {1, 1, 0}};
@@ -59,6 +61,22 @@ struct yaml_place yaml_walk_to_byte(struct span text, size_t byte)
     return w.at <= byte ? w.place : before.place;
 }
 
+struct yaml_walk yaml_walk_to(struct span text, struct yaml_place place)
+{
+    struct yaml_walk w = yaml_walk_start(text);
+    while (!yaml_walk_ended(&w) && w.place.index < place.index) yaml_walk_step(&w);
+    return w;
+}
+
+char yaml_walk_cut_by(struct span text, struct yaml_place place)
+{
+    struct yaml_walk w = yaml_walk_to(text, place);
+    size_t from = w.at;
+    while (yaml_walk_byte(&w) == ' ' || yaml_walk_byte(&w) == '\t') yaml_walk_step(&w);
+    char c = yaml_walk_byte(&w);
+    return c == ',' || (c == '#' && w.at > from) ? c : '\0';
+}
+
 static bool is_white(const struct yaml_walk *w)
 {
     char c = yaml_walk_byte(w);
@@ -84,6 +102,11 @@ static bool escape_is_white(struct yaml_walk after_backslash)
 static bool step_spelled(struct yaml_walk *w, enum yaml_tree_style style)
 {
     if (style == TREE_DOUBLE && yaml_walk_byte(w) == '\\') {
+        uint32_t code;
+        if (yaml_pair_here(w->text, w->at, &code)) { /* one character */
+            for (int n = 0; n < 12; n++) yaml_walk_step(w);
+            return true;
+        }
         yaml_walk_step(w);
         bool white = escape_is_white(*w);
         for (int n = escape_length(yaml_walk_byte(w)); n > 0; n--) yaml_walk_step(w);

@@ -31,6 +31,12 @@ size_t yaml_walk_break(const struct yaml_walk *w);
 /* One character on, or one line break. */
 void yaml_walk_step(struct yaml_walk *w);
 
+/* There, or at the end. */
+struct yaml_walk yaml_walk_to(struct span text, struct yaml_place place);
+
+/* What ends an unquoted text at that place: `#` behind a blank, a comma, or NUL for another. */
+char yaml_walk_cut_by(struct span text, struct yaml_place place);
+
 /* The place of a byte; bytes that are not UTF-8 count as characters of one byte. */
 struct yaml_place yaml_walk_to_byte(struct span text, size_t byte);
 

@@ -1,6 +1,7 @@
 #include "rule/check.h"
 
 #include "base/nearest.h"
+#include "rule/habits.h"
 
 #include <stdio.h>
 
@@ -48,17 +49,40 @@ static bool fail_not_yet(const struct check *c, size_t at, const char *what)
 
 /* ---- names ---- */
 
+/* The one name that goes on with `_...` where `word` ends, or an empty span. */
+static struct span completed_name(struct span word, const struct span *names, size_t count)
+{
+    struct span found = {NULL, 0};
+    for (size_t i = 0; i < count; i++) {
+        if (names[i].len <= word.len || names[i].data[word.len] != '_' ||
+            memcmp(names[i].data, word.data, word.len) != 0)
+            continue;
+        if (found.len) return (struct span){NULL, 0};
+        found = names[i];
+    }
+    return found;
+}
+
 static bool fail_unknown(const struct check *c, const struct node *n)
 {
-    struct span names[ATTRIBUTES_MAX];
+    struct span names[ATTRIBUTES_MAX] = {{NULL, 0}};
     size_t count = 0;
     for (uint32_t i = 0; i < c->schema->count; i++)
         if (attribute_in_session(&c->schema->attributes[i]) ||
             (n->space.len == 0 && c->schema->attributes[i].source == ATTRIBUTE_CONTEXT))
             names[count++] = c->schema->attributes[i].name;
     struct span near = nearest_name(n->name, names, count);
-    if (span_is(n->name, "True") || span_is(n->name, "TRUE")) near = SPAN("true");
-    if (span_is(n->name, "False") || span_is(n->name, "FALSE")) near = SPAN("false");
+    if (!near.len) near = completed_name(n->name, names, count);
+    if (habit_bool(n->name).len) near = habit_bool(n->name);
+    if (span_is(n->name, "has"))
+        return rule_fail(c->e, n->name_at, "has() takes one attribute, as in has(tier)");
+    if (habit_is_null(n->name))
+        return rule_fail(c->e, n->name_at,
+                         "there is no `%.*s` here: `!has(x)` holds where `x` was not sent",
+                         clipped(n->name), n->name.data);
+    if (!near.len && span_is(n->name, "segment"))
+        return rule_fail(c->e, n->name_at,
+                         "unknown attribute `segment`; did you mean `segment_id`, written bare?");
     if (near.len)
         return rule_fail(c->e, n->name_at, "unknown attribute `%.*s`; did you mean `%.*s`?",
                          clipped(n->name), n->name.data, clipped(near), near.data);
@@ -120,8 +144,8 @@ static bool check_call(const struct check *c, struct node *n)
     for (size_t i = 1; i < FUNCTIONS; i++)
         if (span_equal(n->name, functions[i])) return fail_not_yet(c, n->name_at, call);
     /* Two edits turn most names of three letters into another: no guess for those. */
-    struct span near = {NULL, 0};
-    if (n->name.len > 3) near = nearest_name(n->name, functions, FUNCTIONS);
+    struct span near = n->method ? SPAN("") : habit_function(n->name);
+    if (!near.len && n->name.len > 3) near = nearest_name(n->name, functions, FUNCTIONS);
     if (near.len)
         return rule_fail(c->e, n->name_at, "unknown function %s; did you mean `%.*s()`?", call,
                          clipped(near), near.data);
@@ -174,7 +198,8 @@ static bool check_in(const struct check *c, const struct node *left, struct node
 {
     if (list->kind != NODE_LIST) {
         if (!check(c, list)) return false;
-        return rule_fail(c->e, list->at, "%s is %s; `in` needs a list on its right",
+        return rule_fail(c->e, list->at,
+                         "%s is %s; `in` needs a list on its right, as in `x in [1, 2]`",
                          quote_node(c, list).text, a_type(list->type));
     }
     for (struct node *item = list->operands; item; item = item->next) {
@@ -189,16 +214,43 @@ static bool check_in(const struct check *c, const struct node *left, struct node
     return true;
 }
 
+/* `x == null`, and what other languages call null. */
+static bool is_null_name(const struct check *c, const struct node *n)
+{
+    return n->kind == NODE_NAME && !n->space.len && habit_is_null(n->name) &&
+           attribute_schema_find(c->schema, n->name) < 0;
+}
+
+static bool check_not_null(const struct check *c, const struct node *left, const struct node *right)
+{
+    bool equal = right->joined_by == TOKEN_EQUAL, other = right->joined_by == TOKEN_NOT_EQUAL;
+    bool first = is_null_name(c, left);
+    const struct node *null = first ? left : right, *of = first ? right : left;
+    if ((!equal && !other) || !is_null_name(c, null) || of->kind != NODE_NAME) return true;
+    struct span name = of->name;
+    return rule_fail(c->e, null->at,
+                     "there is no `%.*s` here: that `%.*s` was %ssent is written `%shas(%.*s)`",
+                     clipped(null->name), null->name.data, clipped(name), name.data,
+                     equal ? "not " : "", equal ? "!" : "", clipped(name), name.data);
+}
+
+/* A comparison that stands on another's left without parentheses, as in `1 < x < 9`. */
+static bool is_chained(const struct node *left)
+{
+    return left->kind == NODE_RELATION && left->end == left->operands->next->end;
+}
+
 static bool check_relation(const struct check *c, struct node *n)
 {
     struct node *left = n->operands, *right = left->next;
     n->type = ATTRIBUTE_BOOL;
-    if (!check(c, left)) return false;
+    if (!check_not_null(c, left, right) || !check(c, left)) return false;
     if (right->joined_by == TOKEN_IN) return check_in(c, left, right);
     if (!check(c, right)) return false;
     if (comparable(left->type, right->type)) return true;
-    return rule_fail(c->e, left->at, "%s is %s; it can't be compared with %s",
-                     quote_node(c, left).text, a_type(left->type), a_type(right->type));
+    return rule_fail(c->e, left->at, "%s is %s; it can't be compared with %s%s",
+                     quote_node(c, left).text, a_type(left->type), a_type(right->type),
+                     is_chained(left) ? "; join two comparisons with `&&`" : "");
 }
 
 static bool check_unbuilt(const struct check *c, const struct node *n)

@@ -38,6 +38,9 @@ enum err_code rule_compile(struct arena *arena, struct arena *scratch,
                            const struct attribute_schema *schema, struct span text,
                            const struct rule **out, struct err *e) MUST_CHECK;
 
+/* Whether `text` is a condition in its words and its grammar, whatever the attributes are. */
+bool rule_parses(struct arena *scratch, struct span text) MUST_CHECK;
+
 enum rule_result rule_eval(const struct rule *rule, const struct attributes *values);
 
 /* The condition as it was written. */

@@ -286,6 +286,13 @@ enum err_code rule_compile(struct arena *arena, struct arena *scratch,
     return ok ? ERR_OK : ERR_RULE;
 }
 
+bool rule_parses(struct arena *scratch, struct span text)
+{
+    bool parses = text.len <= RULE_TEXT_BYTES_MAX && syntax_parse(text, scratch, NULL);
+    arena_reset(scratch);
+    return parses;
+}
+
 struct span rule_text(const struct rule *rule)
 {
     return rule->text;

@@ -134,7 +134,7 @@ static void put_text_after(struct rule_values *v, struct span text)
 static void put_texts_between(struct rule_values *v)
 {
     int n = v->count;
-    put(v, (union attribute_value){.s = SPAN("drill")});
+    put(v, (union attribute_value){.s = SPAN(RULE_VALUES_TEXT)});
     put(v, (union attribute_value){.s = SPAN("")});
     for (int i = 0; i < n; i++) put_text_after(v, v->values[i].s);
 }

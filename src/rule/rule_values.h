@@ -10,6 +10,9 @@
 
 #include "rule/rule.h"
 
+/* A text that is tried where a text is compared; it comes right after the literals. */
+#define RULE_VALUES_TEXT "drill"
+
 enum { RULE_VALUES_MAX = 256, RULE_VALUES_BYTES_MAX = 4096 };
 
 struct rule_values {

@@ -1,5 +1,6 @@
 #include "rule/syntax.h"
 
+#include "rule/habits.h"
 #include "rule/rule.h"
 
 struct parser {
@@ -7,6 +8,7 @@ struct parser {
     struct token token; /* the one looked at */
     uint32_t last_end;  /* the end of the one before it */
     int depth;
+    int chained; /* comparisons of comparisons, in all of the condition */
 };
 
 static struct node *parse_expression(struct parser *p);
@@ -32,10 +34,37 @@ static struct node *fail_outside(struct parser *p, const char *what)
     return NULL;
 }
 
-/* Steps over a token that must be there. */
+static struct span token_text(const struct parser *p)
+{
+    return (struct span){p->lexer.text.data + p->token.at, p->token.end - p->token.at};
+}
+
+static bool is_word(const struct parser *p)
+{
+    return p->token.kind == TOKEN_NAME || p->token.kind == TOKEN_RESERVED;
+}
+
+static struct node *fail_list(struct parser *p, uint32_t at)
+{
+    rule_fail(p->lexer.e, at, "a list is written in `[]`, as in `tier in ['a', 'b']`");
+    return NULL;
+}
+
+/* What follows a value is neither an operator nor `what`. */
+static struct node *fail_after_value(struct parser *p, const char *what)
+{
+    const char *hint = is_word(p) ? habit_operator(token_text(p)) : NULL;
+    if (p->token.kind == TOKEN_COMMA) return fail_list(p, p->token.at);
+    if (!hint) return fail_expected(p, what);
+    struct token_words found = token_describe(p->lexer.text, &p->token);
+    rule_fail(p->lexer.e, p->token.at, "expected an operator (%s), found %s", hint, found.text);
+    return NULL;
+}
+
+/* Steps over a token that must be there, after a value. */
 static bool expect(struct parser *p, enum token_kind kind, const char *what)
 {
-    if (p->token.kind != kind) return fail_expected(p, what) != NULL;
+    if (p->token.kind != kind) return fail_after_value(p, what) != NULL;
     return advance(p);
 }
 
@@ -49,7 +78,8 @@ static struct node *node_new(struct parser *p, enum node_kind kind, uint32_t at)
 
 /* ---- primary and member ---- */
 
-/* Expressions up to `close`, put behind the operands that `owner` has; steps over `close`. */
+/* Expressions up to `close`, put behind the operands that `owner` has; steps over `close`. A list
+ * may end in a comma. */
 static bool parse_operands(struct parser *p, struct node *owner, enum token_kind close,
                            const char *expected)
 {
@@ -63,9 +93,23 @@ static bool parse_operands(struct parser *p, struct node *owner, enum token_kind
         link = &operand->next;
         more = p->token.kind == TOKEN_COMMA;
         if (more && !advance(p)) return false;
+        if (close == TOKEN_RIGHT_BRACKET && p->token.kind == close) more = false;
     }
     if (!expect(p, close, expected)) return false;
     owner->end = p->last_end;
+    return true;
+}
+
+/* The word of another language, or a name without its parentheses: what follows it shows that. */
+static bool check_name(struct parser *p, const struct node *n)
+{
+    enum token_kind next = p->token.kind;
+    bool value = (next >= TOKEN_NAME && next <= TOKEN_STRING) || next == TOKEN_NOT;
+    if (habit_is_not(n->name) && (value || next == TOKEN_LEFT_PAREN))
+        return rule_fail(p->lexer.e, n->at, "`%.*s` is written `!`, as in `!car` or `!(x == 1)`", 3,
+                         n->name.data);
+    if (span_is(n->name, "has") && next == TOKEN_NAME && !habit_operator(token_text(p)))
+        return rule_fail(p->lexer.e, n->at, "has() takes one attribute, as in has(tier)");
     return true;
 }
 
@@ -75,7 +119,7 @@ static struct node *parse_name(struct parser *p)
     n->name = (struct span){p->lexer.text.data + p->token.at, p->token.end - p->token.at};
     n->name_at = n->at;
     n->end = p->token.end;
-    if (!advance(p)) return NULL;
+    if (!advance(p) || !check_name(p, n)) return NULL;
     if (p->token.kind != TOKEN_LEFT_PAREN) return n;
     n->kind = NODE_CALL;
     if (!advance(p)) return NULL;
@@ -118,6 +162,7 @@ static struct node *parse_parenthesized(struct parser *p)
     uint32_t at = p->token.at;
     if (!advance(p)) return NULL;
     struct node *n = parse_expression(p);
+    if (n && p->token.kind == TOKEN_COMMA) return fail_list(p, at);
     if (!n || !expect(p, TOKEN_RIGHT_PAREN, "an operator or `)`")) return NULL;
     n->at = at;
     n->end = p->last_end;
@@ -150,9 +195,7 @@ static struct node *parse_primary(struct parser *p)
     case TOKEN_DOT:
         return fail_outside(p, "a name that begins with a point is");
     case TOKEN_RESERVED:
-        if (p->token.end - p->token.at == 4 &&
-            memcmp(p->lexer.text.data + p->token.at, "null", 4) == 0)
-            return fail_outside(p, "`null` is");
+        if (span_is(token_text(p), "null")) return parse_name(p);
         return fail_expected(p, "a value (the word is reserved in CEL)");
     default:
         return fail_expected(p, "a value");
@@ -244,7 +287,22 @@ static bool joins(const struct parser *p, const struct level *level)
     return p->token.kind >= level->first && p->token.kind <= level->last;
 }
 
-/* A row of operands of one level is one node, however long: only nesting makes a tree deep. */
+/* `a == b == c` is `(a == b) == c`: the comparison so far becomes the left side of another. */
+static struct node *chain_relation(struct parser *p, struct node *left)
+{
+    if (p->chained++ == RULE_DEPTH_MAX) {
+        rule_fail(p->lexer.e, p->token.at, "more than %d comparisons of comparisons",
+                  RULE_DEPTH_MAX);
+        return NULL;
+    }
+    left->end = p->last_end;
+    struct node *n = node_new(p, NODE_RELATION, left->at);
+    n->operands = left;
+    return n;
+}
+
+/* A row of operands of one level is one node, however long: only nesting, and chained comparisons,
+ * make a tree deep. */
 static struct node *parse_level(struct parser *p, int depth)
 {
     if (depth == LEVELS) return parse_unary(p);
@@ -255,13 +313,14 @@ static struct node *parse_level(struct parser *p, int depth)
     n->operands = first;
     while (joins(p, level)) {
         if (level->kind == NODE_RELATION && last != first) {
-            rule_fail(p->lexer.e, p->token.at,
-                      "comparisons can't be chained; join two with `&&`, or use parentheses");
-            return NULL;
+            first = last = n;
+            n = chain_relation(p, first);
+            if (!n) return NULL;
         }
         enum token_kind by = p->token.kind;
         uint32_t at = p->token.at;
         if (!advance(p)) return NULL;
+        if (by == TOKEN_IN && p->token.kind == TOKEN_LEFT_BRACE) return fail_list(p, p->token.at);
         struct node *operand = parse_level(p, depth + 1);
         if (!operand) return NULL;
         operand->joined_by = by;
@@ -313,8 +372,5 @@ struct node *syntax_parse(struct span text, struct arena *scratch, struct err *e
     if (p.token.kind == TOKEN_END) return fail_expected(&p, "a condition");
     struct node *root = parse_expression(&p);
     if (!root || p.token.kind == TOKEN_END) return root;
-    struct span word = {text.data + p.token.at, p.token.end - p.token.at};
-    if (span_is(word, "and")) return fail_expected(&p, "an operator (and is written `&&`)");
-    if (span_is(word, "or")) return fail_expected(&p, "an operator (or is written `||`)");
-    return fail_expected(&p, "an operator or the end");
+    return fail_after_value(&p, "an operator or the end");
 }

@@ -3,15 +3,14 @@
  *     expression     = or [ "?" or ":" expression ]
  *     or             = and { "||" and }
  *     and            = relation { "&&" relation }
- *     relation       = sum [ ( "==" "!=" "<" "<=" ">" ">=" "in" ) sum ]
+ *     relation       = sum { ( "==" "!=" "<" "<=" ">" ">=" "in" ) sum }
  *     sum            = product { ( "+" "-" ) product }
  *     product        = unary { ( "*" "/" "%" ) unary }
  *     unary          = { "!" } member | { "-" } member
  *     member         = primary { "." name [ arguments ] }
- *     primary        = name [ arguments ] | literal | "(" expression ")" | "[" [ list ] "]"
+ *     primary        = name [ arguments ] | literal | "(" expression ")" | "[" [ list [ "," ] ] "]"
  *
- * One thing is narrower than CEL: relations are not chained. `1 < x < 9` never means what it says,
- * and `a == b == c` seldom; parentheses say it.
+ * `null` is read as a name, which check.c knows nothing of.
  *
  * All of it is parsed, whether or not it is built yet: check.c tells those two apart, so a later
  * operator is added there and in rule_compile.c, and not here.
@@ -34,7 +33,7 @@ enum node_kind {
     NODE_NEGATE,   /* one operand */
     NODE_OR,       /* two or more operands */
     NODE_AND,      /* two or more operands */
-    NODE_RELATION, /* two operands */
+    NODE_RELATION, /* two operands; of a chain, the first is the comparison before */
     NODE_SUM,      /* two or more operands */
     NODE_PRODUCT,  /* two or more operands */
     NODE_CHOICE,   /* three operands: condition ? one : other */

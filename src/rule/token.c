@@ -1,6 +1,7 @@
 #include "rule/token.h"
 
 #include "base/decimal.h"
+#include "rule/habits.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -328,6 +329,15 @@ static void read_word(struct lexer *l, struct token *t)
         if (span_is(word, reserved[i])) t->kind = TOKEN_RESERVED;
 }
 
+static bool fail_sign(const struct lexer *l, const struct habit_sign *sign)
+{
+    if (!sign->meant) return rule_fail(l->e, l->at, "%s", sign->why);
+    if ((unsigned char)sign->text.data[0] >= 0x80)
+        return rule_fail(l->e, l->at, "this sign is written `%s`", sign->meant);
+    return rule_fail(l->e, l->at, "`%s` is not an operator; did you mean `%s`?", sign->text.data,
+                     sign->meant);
+}
+
 static bool read_operator(struct lexer *l, struct token *t)
 {
     static const struct {
@@ -344,6 +354,9 @@ static bool read_operator(struct lexer *l, struct token *t)
         {"[", TOKEN_LEFT_BRACKET}, {"]", TOKEN_RIGHT_BRACKET}, {"{", TOKEN_LEFT_BRACE},
         {"}", TOKEN_RIGHT_BRACE},  {".", TOKEN_DOT},           {",", TOKEN_COMMA},
     };
+    const struct habit_sign *sign =
+        habit_sign_find((struct span){l->text.data + l->at, l->text.len - l->at});
+    if (sign) return fail_sign(l, sign);
     char c = peek(l, 0);
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         const char *text = operators[i].text;

@@ -93,6 +93,7 @@ static void serve_plan(struct admin *a, struct exchange *x)
     buf_char(x->out, '{');
     put_member(x->out, "version", plan->version);
     put_member(x->out, "fingerprint", span_of(plan->fingerprint));
+    put_member(x->out, "file", span_of(reload_file(a->config.reload)));
     put_member(x->out, "plan", buf_text(&text));
     buf_lit(x->out, "}\n");
     answer_end(x, answer);
@@ -168,15 +169,6 @@ static void put_list_begin(struct buf *b, const char *key)
     buf_char(b, '[');
 }
 
-static void put_file(struct buf *b, const struct reload *reload)
-{
-    const char *path = reload_path(reload);
-    if (path)
-        put_member(b, "file", span_of(path));
-    else
-        json_write_key(b, SPAN("file")), buf_lit(b, "null");
-}
-
 static void put_weaker(struct buf *b, const struct plan_weaker *weaker)
 {
     put_list_begin(b, "weaker");
@@ -195,7 +187,7 @@ static void put_reload(struct admin *a, struct buf *b)
 {
     put_weaker(b, &a->outcome.weaker);
     put_member(b, "trigger", span_of(reload_trigger_name(a->outcome.trigger)));
-    put_file(b, a->config.reload);
+    put_member(b, "file", span_of(reload_file(a->config.reload)));
 }
 
 static void answer_refused(struct admin *a, struct exchange *x)
@@ -218,7 +210,7 @@ static void answer_refused(struct admin *a, struct exchange *x)
     if (!x->out->full) x->out->len--; /* its closing brace: more members follow */
     put_errors(x->out, &outcome->errors);
     put_reload(a, x->out);
-    buf_char(x->out, '}');
+    buf_lit(x->out, "}\n");
     answer_end(x, answer);
 }
 

@@ -1,6 +1,7 @@
 #include "serve/drill.h"
 
 #include "base/nearest.h"
+#include "serve/body_write.h"
 #include "wire/json_read.h"
 #include "wire/json_write.h"
 
@@ -80,24 +81,6 @@ static struct span name_free(const struct plan *plan, char memory[16])
     }
 }
 
-static void put_value(struct buf *b, enum attribute_type type, union attribute_value value)
-{
-    switch (type) {
-    case ATTRIBUTE_BOOL:
-        buf_span(b, value.b ? SPAN("true") : SPAN("false"));
-        break;
-    case ATTRIBUTE_INT:
-        buf_i64(b, value.i);
-        break;
-    case ATTRIBUTE_DOUBLE:
-        json_write_double(b, value.d);
-        break;
-    case ATTRIBUTE_STRING:
-        json_write_string(b, value.s);
-        break;
-    }
-}
-
 /* What gets past the gate; for an invalid session, everything else with what is no value. */
 static void put_session(struct buf *b, const struct plan *plan, const struct attributes *passing,
                         bool invalid)
@@ -110,30 +93,11 @@ static void put_session(struct buf *b, const struct plan *plan, const struct att
         if (!attribute_in_session(attribute) || (!known && !invalid)) continue;
         json_write_key(b, attribute->name);
         if (known)
-            put_value(b, attribute->type, passing->values[slot]);
+            body_put_value(b, attribute->type, passing->values[slot]);
         else
             buf_lit(b, "[]");
     }
     buf_char(b, '}');
-}
-
-/* The next time that has the hour and the weekday which get past the gate. */
-static void put_time(struct buf *b, const struct plan *plan, const struct attributes *passing,
-                     int64_t wall_us)
-{
-    bool hour = attribute_known(passing, ATTRIBUTE_SLOT_HOUR);
-    bool weekday = attribute_known(passing, ATTRIBUTE_SLOT_WEEKDAY);
-    if (!hour && !weekday) return;
-    const int64_t hour_s = 3600, day_s = 24 * hour_s;
-    int64_t local_s = wall_us / 1000000 + plan->timezone_offset_s;
-    int64_t day = local_s / day_s, at_hour = local_s % day_s / hour_s;
-    if (hour) at_hour = passing->values[ATTRIBUTE_SLOT_HOUR].i;
-    /* 1970-01-01 was a Thursday. */
-    if (weekday) day += (passing->values[ATTRIBUTE_SLOT_WEEKDAY].i - (day + 4) % 7 + 7) % 7;
-    json_write_key(b, SPAN("time"));
-    buf_char(b, '"');
-    request_time_write(b, (day * day_s + at_hour * hour_s - plan->timezone_offset_s) * 1000000);
-    buf_char(b, '"');
 }
 
 static void put_posteriors(struct buf *b, const struct plan *plan, const struct policy *policy,
@@ -184,7 +148,7 @@ static bool body_make(struct drill *d, enum signal_site site, int variant, struc
     json_write_key(&b, SPAN("variant"));
     json_write_string(&b, site == SITE_UNKNOWN_VARIANT ? name_free(plan, memory)
                                                        : plan->variants[variant].name);
-    put_time(&b, plan, passing, d->request.wall_us);
+    body_put_time(&b, plan, passing, d->request.wall_us);
     if (attribute_known(passing, ATTRIBUTE_SLOT_SEGMENT_ID)) {
         json_write_key(&b, SPAN("segment_id"));
         json_write_string(&b, passing->values[ATTRIBUTE_SLOT_SEGMENT_ID].s);
@@ -269,7 +233,7 @@ static bool body_fires(struct drill *d, enum signal_site site, struct span body)
            has_line(&d->request.decision, site);
 }
 
-/* The answer's JSON. */
+/* The answer's JSON, without the newline that ends it. */
 static struct span body_serve(struct drill *d, struct span body)
 {
     struct http_head head = {0};
@@ -277,7 +241,8 @@ static struct span body_serve(struct drill *d, struct span body)
     request_serve(&d->request, body, &head, &out);
     const char *end = memmem(out.data, out.len, "\r\n\r\n", 4);
     INVARIANT(end != NULL);
-    return (struct span){end + 4, out.len - (size_t)(end + 4 - out.data)};
+    INVARIANT(out.data[out.len - 1] == '\n');
+    return (struct span){end + 4, out.len - 1 - (size_t)(end + 4 - out.data)};
 }
 
 static bool variant_fires(struct drill *d, enum signal_site site, int variant, struct span *body)

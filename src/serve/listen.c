@@ -10,9 +10,20 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { LISTEN_BACKLOG = 4096, HOST_BYTES_MAX = 255 };
+enum { LISTEN_BACKLOG = 4096, HOST_BYTES_MAX = 255, PORT_MAX = 65535 };
 
-/* The host without brackets, and the port; false if the text is not HOST:PORT. */
+/* Digits as a number, which stays above PORT_MAX once it is; -1: they are none. */
+static int port_number(struct span port)
+{
+    int number = 0;
+    for (size_t i = 0; i < port.len; i++) {
+        if (port.data[i] < '0' || port.data[i] > '9') return -1;
+        if (number <= PORT_MAX) number = number * 10 + (port.data[i] - '0');
+    }
+    return number;
+}
+
+/* The host without brackets, and the port, all digits; false if the text is not HOST:PORT. */
 static bool split(struct span where, struct span *host, struct span *port)
 {
     size_t colon = where.len;
@@ -26,13 +37,8 @@ static bool split(struct span where, struct span *host, struct span *port)
     } else if (memchr(host->data, ':', host->len)) {
         return false;
     }
-    if (port->len > 5 || host->len > HOST_BYTES_MAX) return false;
-    unsigned number = 0;
-    for (size_t i = 0; i < port->len; i++) {
-        if (port->data[i] < '0' || port->data[i] > '9') return false;
-        number = number * 10 + (unsigned)(port->data[i] - '0');
-    }
-    return number <= 65535;
+    int number = port_number(*port);
+    return host->len <= HOST_BYTES_MAX && number >= 0 && (port->len <= 5 || number > PORT_MAX);
 }
 
 static void address_write(const struct sockaddr_storage *a, char text[ADDRESS_TEXT_MAX])
@@ -103,7 +109,8 @@ static int socket_listening(const struct addrinfo *a)
     return fd;
 }
 
-enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX], struct err *e)
+/* On success freeaddrinfo(*found) is the caller's to do. */
+static enum err_code find(struct span where, struct addrinfo **found, struct err *e)
 {
     struct span host, port;
     char host_text[HOST_BYTES_MAX + 1], port_text[6];
@@ -112,21 +119,68 @@ enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MA
                        "`%.*s` is no address to listen on: HOST:PORT was expected, such as "
                        "127.0.0.1:7070 or [::1]:7070",
                        (int)where.len, where.data);
+    if (port_number(port) > PORT_MAX)
+        return err_set(e, ERR_USAGE, "cannot listen on %.*s: ports go from 0 to 65535",
+                       (int)where.len, where.data);
     snprintf(host_text, sizeof host_text, "%.*s", (int)host.len, host.data);
     snprintf(port_text, sizeof port_text, "%.*s", (int)port.len, port.data);
 
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found;
-    int failed = getaddrinfo(host_text, port_text, &hints, &found);
+    int failed = getaddrinfo(host_text, port_text, &hints, found);
     if (failed)
         return err_set(e, ERR_USAGE, "cannot listen on %.*s: the host %s: %s", (int)where.len,
                        where.data, host_text, gai_strerror(failed));
+    return ERR_OK;
+}
+
+enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX], struct err *e)
+{
+    struct addrinfo *found;
+    enum err_code code = find(where, &found, e);
+    if (code) return code;
     int opened = socket_listening(found), error = errno;
     freeaddrinfo(found);
     if (opened < 0) return refused(where, error, e);
     *fd = opened;
     listen_address_write(opened, bound);
     return ERR_OK;
+}
+
+/* The bytes of an address without its port; *any: it stands for all that the machine has. */
+static struct span address_bytes(const struct sockaddr *a, uint16_t *port, bool *any)
+{
+    static const struct in6_addr any6 = IN6ADDR_ANY_INIT;
+    if (a->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)a;
+        *port = ntohs(in->sin_port);
+        *any = in->sin_addr.s_addr == htonl(INADDR_ANY);
+        return (struct span){(const char *)&in->sin_addr, sizeof in->sin_addr};
+    }
+    if (a->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *)a;
+        *port = ntohs(in->sin6_port);
+        *any = memcmp(&in->sin6_addr, &any6, sizeof any6) == 0;
+        return (struct span){(const char *)&in->sin6_addr, sizeof in->sin6_addr};
+    }
+    *port = 0;
+    *any = false;
+    return (struct span){NULL, 0};
+}
+
+bool listen_overlaps(struct span where, int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof own;
+    struct addrinfo *found;
+    if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || find(where, &found, NULL))
+        return false;
+    uint16_t port, other_port;
+    bool any, other_any;
+    struct span a = address_bytes((const struct sockaddr *)&own, &port, &any);
+    struct span b = address_bytes(found->ai_addr, &other_port, &other_any);
+    bool overlaps = port && port == other_port && (any || other_any || span_equal(a, b));
+    freeaddrinfo(found);
+    return overlaps;
 }
 
 /* A filter of a listening socket sees each packet to it from the TCP header on. */

@@ -19,6 +19,10 @@ enum { ADDRESS_TEXT_MAX = 64 };
 enum err_code listen_open(struct span where, int *fd, char bound[ADDRESS_TEXT_MAX],
                           struct err *e) MUST_CHECK;
 
+/* Whether `fd`, a listening socket, already has what `where` asks for: the same port, and the same
+ * address, or one of the two stands for all addresses. False where `where` is no address. */
+bool listen_overlaps(struct span where, int fd);
+
 /* From now on nobody new gets to the listening socket `fd`: his SYN is not answered, so he tries
  * again a second later. Who has had an answer to his gets in. For a socket that is to be closed
  * soon, and is nobody else's. Where the system cannot do that, nothing changes. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,42 @@ static enum err_code fail_stopping(const struct reading *r, struct err *e)
     return err_set(e, ERR_PLAN_INVALID, "%s was not read to its end: the server is stopping",
                    r->path);
 }
+
+bool plan_file_is_stdin(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *plan_file_name(const char *path)
+{
+    return path ? path : "built-in";
+}
+
+/* ---- stdin ---- */
+
+/* Its descriptor is shared with whoever gave it to us, so it stays as it is: each read is made once
+ * there is something to be read. */
+static enum err_code stdin_run(struct reading *r, struct err *e)
+{
+    while (r->len < CAP) {
+        struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                                {.fd = r->cancel_fd, .events = POLLIN}};
+        if (poll(fds, 2, -1) < 0) {
+            if (errno == EINTR) continue;
+            return fail_sys(r, errno, e);
+        }
+        if (fds[1].revents) return fail_stopping(r, e);
+        ssize_t n = read(STDIN_FILENO, r->memory + r->len, CAP - r->len);
+        if (n == 0) break;
+        if (n > 0)
+            r->len += (size_t)n;
+        else if (errno != EAGAIN && errno != EINTR)
+            return fail_sys(r, errno, e);
+    }
+    return ERR_OK;
+}
+
+/* ---- what stands at a path ---- */
 
 /* Waits for more. *over: every writer has gone, and there is no more. */
 static enum err_code reading_wait(const struct reading *r, bool *over, struct err *e)
@@ -140,7 +177,9 @@ enum err_code plan_file_read(const char *path, int limit_ms, int cancel_fd, stru
                         .until_ns = clock_mono_ns() + (uint64_t)limit_ms * 1000000,
                         .memory = malloc(CAP)};
     if (!r.memory) return err_set(e, ERR_NO_MEMORY, "there is not enough memory to read %s", path);
-    enum err_code code = reading_settle(&r, e);
+    bool is_stdin = plan_file_is_stdin(path);
+    if (is_stdin) r.path = "stdin";
+    enum err_code code = is_stdin ? stdin_run(&r, e) : reading_settle(&r, e);
     if (code)
         free(r.memory);
     else

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { PLAN_FILE_REST_MS = 200 };
@@ -21,7 +22,14 @@ struct plan_file {
     size_t len;   /* at most PLAN_BYTES_MAX + 1: so a loader sees that it is too long */
 };
 
-/* Reads on until the end, for at most `limit_ms`, or until `cancel_fd` (-1: none) can be read. On
+/* Whether the path means stdin: it is `-`. A file of that name is `./-`. */
+bool plan_file_is_stdin(const char *path);
+
+/* How answers and log lines call it: the path; "built-in" where that is NULL. */
+const char *plan_file_name(const char *path);
+
+/* Reads on until the end, for at most `limit_ms`, or until `cancel_fd` (-1: none) can be read. For
+ * stdin, which somebody may be typing, there is no limit but the end and `cancel_fd`. On
  * success out->memory is the caller's to free. ERR_PLAN_INVALID, with a text that says why;
  * ERR_NO_MEMORY. */
 enum err_code plan_file_read(const char *path, int limit_ms, int cancel_fd, struct plan_file *out,

@@ -76,12 +76,18 @@ static void settings_take(struct reload *r, struct settings *settings)
     r->settings = settings;
 }
 
+/* There is a file that can be read again. */
+static bool has_file(const struct reload *r)
+{
+    return r->path && !plan_file_is_stdin(r->path);
+}
+
 /* The file and the plan that is served agree. */
 static void note_loaded(struct reload *r, const struct plan *plan)
 {
     signals_gauge_set(r->signals, GAUGE_RELOAD_SUCCESSFUL, 1);
     signals_gauge_set(r->signals, GAUGE_RELOAD_TIMESTAMP_SECONDS, (double)clock_wall_us() / 1e6);
-    signals_plan_file_set(r->signals, r->path ? plan->fingerprint : "");
+    signals_plan_file_set(r->signals, has_file(r) ? plan->fingerprint : "");
 }
 
 bool reload_init(struct reload *r, struct plan_live *live, struct signals *signals,
@@ -120,9 +126,9 @@ void reload_release(struct reload *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-const char *reload_path(const struct reload *r)
+const char *reload_file(const struct reload *r)
 {
-    return r->path;
+    return plan_file_name(r->path);
 }
 
 void reload_done(struct reload *r)
@@ -162,6 +168,15 @@ static void no_memory(struct reload_outcome *out)
     err_set(&out->errors.errors[0], ERR_NO_MEMORY, "there is not enough memory to serve the plan");
 }
 
+/* stdin was read to its end at the start. */
+static enum err_code file_read_again(const struct reload *r, struct plan_file *out, struct err *e)
+{
+    if (has_file(r)) return plan_file_read(r->path, RELOAD_READ_MS, r->stop_fd, out, e);
+    return err_set(e, ERR_PLAN_INVALID,
+                   "the plan came from stdin, which can be read only once: to reload, write it to "
+                   "a file and start with `--config FILE`");
+}
+
 /* Into *read, which is the caller's to undo; out->code says whether that holds a plan. */
 static void plan_read(struct reload *r, struct reload_read *read, struct reload_outcome *out)
 {
@@ -169,8 +184,7 @@ static void plan_read(struct reload *r, struct reload_read *read, struct reload_
     struct span text = plan_demo_text();
     struct plan_file file = {0};
     if (r->path) {
-        out->code =
-            plan_file_read(r->path, RELOAD_READ_MS, r->stop_fd, &file, &out->errors.errors[0]);
+        out->code = file_read_again(r, &file, &out->errors.errors[0]);
         if (out->code) {
             out->errors.count = 1;
             return;
@@ -241,14 +255,14 @@ static void outcome_tell(struct reload *r, const char *peer, struct signal_write
     not_applied_write(&message, &out->not_applied);
     const struct signal_reload told = {.trigger = span_of(reload_trigger_name(out->trigger)),
                                        .peer = span_of(peer),
-                                       .file = span_of(r->path),
+                                       .file = span_of(reload_file(r)),
                                        .fingerprint_before = span_of(out->fingerprint_before),
                                        .weaker = &out->weaker,
                                        .units_moved_ppm = out->units_moved_ppm,
                                        .message = buf_text(&message)};
     if (out->code) {
         signals_gauge_set(r->signals, GAUGE_RELOAD_SUCCESSFUL, 0);
-        if (r->path) signals_plan_file_set(r->signals, SIGNALS_PLAN_FILE_INVALID);
+        if (has_file(r)) signals_plan_file_set(r->signals, SIGNALS_PLAN_FILE_INVALID);
         signal_plan_refused(writer, served, &told, &out->errors.errors[0],
                             out->errors.count + out->errors.more);
         return;
@@ -296,7 +310,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static void file_look(struct reload *r)
 {
     struct stat st = {0};
-    if (!r->path || (stat(r->path, &st) == 0 && !S_ISREG(st.st_mode))) return;
+    if (!has_file(r) || (stat(r->path, &st) == 0 && !S_ISREG(st.st_mode))) return;
     if (pthread_mutex_trylock(&r->running) != 0) return; /* a reload is: it tells */
     const struct plan_served *served = plan_live_current(r->live);
     if (!same_file(&st, &r->looked) || r->looked_serial != served->serial) {

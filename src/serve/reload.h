@@ -111,8 +111,8 @@ void reload_run(struct reload *r, enum reload_trigger trigger, const char *peer,
 /* clock_mono_ns() of when the thread last woke; 0: it does not run. Any thread. */
 uint64_t reload_turned_ns(const struct reload *r);
 
-/* The file at the plan's path, or NULL for the built-in plan. */
-const char *reload_path(const struct reload *r);
+/* Where the plan comes from: plan_file_name of its path. */
+const char *reload_file(const struct reload *r);
 
 /* What is served, which stays so until reload_release. Waits for a plan that is being put in place,
  * not for one that is being read; for threads that are no reader. */

@@ -19,6 +19,7 @@ static void request_reply(struct request_context *x, int64_t now_us, struct http
     head->content_type = "application/json";
     size_t mark = http_head_begin(out, head);
     reply_write(out, x->plan, &x->request, &x->decision, now_us);
+    buf_char(out, '\n');
     http_head_end(out, mark);
     if (!out->full) return;
     out->len = begin;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "serve/cpus.h"
 #include "serve/listen.h"
+#include "serve/plan_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +74,8 @@ static enum err_code signals_start(struct server *s, const struct server_config 
     if (code) return code;
     s->writer = signals_writer(s->signals, s->worker_count + WRITER_CONTROL);
     signals_gauge_set(s->signals, GAUGE_WORKERS, s->worker_count);
-    signal_server_started(s->writer, config->program, config->commit, config->plan, getpid());
+    signal_server_started(s->writer, config->program, config->commit, config->plan,
+                          span_of(plan_file_name(config->plan_path)), getpid());
     return ERR_OK;
 }
 
@@ -213,6 +215,21 @@ static enum err_code port_open(struct span where, int *fd, char bound[ADDRESS_TE
     return ERR_OK;
 }
 
+/* Each port has its own work, so that one can be open to callers and the other is not. */
+static enum err_code ports_open(struct server *s, struct span listen, struct span admin,
+                                struct err *e)
+{
+    enum err_code code = port_open(listen, &s->listen_fd, s->listen, e);
+    if (code) return code;
+    if (s->admin_fd < 0 && listen_overlaps(admin, s->listen_fd))
+        return err_set(
+            e, ERR_USAGE,
+            "%.*s is asked for twice: decisions listen at %s, and operations need a port "
+            "of their own; give `--admin`, or `server: {admin}` in the plan, another",
+            (int)admin.len, admin.data, s->listen);
+    return port_open(admin, &s->admin_fd, s->admin_listen, e);
+}
+
 /* Nobody has been told that it is ready: there is nothing to drain. */
 static bool stop_before_ready(struct server *s)
 {
@@ -241,8 +258,7 @@ static enum err_code server_start(struct server *s, const struct server_config *
     if (s->worker_count > SERVER_WORKERS_MAX)
         return err_set(e, ERR_USAGE, "%d workers: at most %d can be had", s->worker_count,
                        SERVER_WORKERS_MAX);
-    if ((code = port_open(listen, &s->listen_fd, s->listen, e))) return code;
-    if ((code = port_open(admin, &s->admin_fd, s->admin_listen, e))) return code;
+    if ((code = ports_open(s, listen, admin, e))) return code;
     s->exposed = !listen_is_local(s->admin_fd);
     if ((code = signals_start(s, config, e))) return code;
     s->reloadable = reload_init(&s->reload, &s->live, s->signals, config->plan_path, config->plan,

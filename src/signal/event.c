@@ -3,11 +3,11 @@
 #include "signal/emit.h"
 
 void signal_server_started(struct signal_writer *writer, struct span program, struct span commit,
-                           const struct plan *plan, int64_t pid)
+                           const struct plan *plan, struct span file, int64_t pid)
 {
     emit_server_started(writer, clock_wall_us(), field_version(plan->version),
-                        field_fingerprint(span_of(plan->fingerprint)), field_program(program),
-                        field_commit(commit), field_pid(pid));
+                        field_fingerprint(span_of(plan->fingerprint)), field_file(file),
+                        field_program(program), field_commit(commit), field_pid(pid));
 }
 
 void signal_server_ready(struct signal_writer *writer, const struct plan *plan, struct span listen,

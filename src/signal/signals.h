@@ -163,7 +163,7 @@ void signals_thread_set(struct signals *signals, int thread, bool stalled);
 /* ---- log lines of the threads around the workers. They read the clock. ---- */
 
 void signal_server_started(struct signal_writer *writer, struct span program, struct span commit,
-                           const struct plan *plan, int64_t pid);
+                           const struct plan *plan, struct span file, int64_t pid);
 void signal_server_ready(struct signal_writer *writer, const struct plan *plan, struct span listen,
                          struct span admin, int workers);
 void signal_server_draining(struct signal_writer *writer, struct span reason, int64_t drain_ms);

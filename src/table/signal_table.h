@@ -97,7 +97,7 @@ enum signal_field_id { SIGNAL_FIELDS(SIGNAL_FIELD_ENUM) FIELD_COUNT };
     FIELDS_REQUEST(F) F(missing_actions) F(invalid_actions) F(unknown_actions)
 #define FIELDS_SESSION_INVALID(F) FIELDS_REQUEST(F) F(invalid_attributes) F(absent_attributes)
 #define FIELDS_UNKNOWN_VARIANT(F) FIELDS_REQUEST(F) F(requested_variant)
-#define FIELDS_SERVER_STARTED(F) F(version) F(fingerprint) F(program) F(commit) F(pid)
+#define FIELDS_SERVER_STARTED(F) F(version) F(fingerprint) F(file) F(program) F(commit) F(pid)
 #define FIELDS_SERVER_READY(F) F(version) F(listen) F(admin) F(workers)
 #define FIELDS_SERVER_DRAINING(F) F(drain_ms) F(reason)
 #define FIELDS_SERVER_STOPPED(F) F(reason)

@@ -190,6 +190,7 @@ void http_write_problem(struct buf *b, const struct err *e, const struct http_he
     own.content_type = "application/problem+json";
     size_t mark = http_head_begin(b, &own), body_at = b->len;
     http_write_problem_body(b, e);
+    buf_char(b, '\n');
     http_head_end(b, mark);
     if (head_only && !b->full) b->len = body_at;
 }

@@ -40,9 +40,9 @@ void http_head_end(struct buf *b, size_t mark);
 /* The same, where a body of so many bytes follows that is not put into the buf. */
 void http_head_end_apart(struct buf *b, size_t mark, size_t length);
 
-/* A whole response: an RFC 9457 problem document for `e`. Its status is the error's (500 if it has
- * none), its type application/problem+json: those of `head` are not used, the rest is. `head_only`:
- * to a HEAD request, which gets the length and no body. */
+/* A whole response: an RFC 9457 problem document for `e`, and a newline. Its status is the error's
+ * (500 if it has none), its type application/problem+json: those of `head` are not used, the rest
+ * is. `head_only`: to a HEAD request, which gets the length and no body. */
 void http_write_problem(struct buf *b, const struct err *e, const struct http_head *head,
                         bool head_only);
 

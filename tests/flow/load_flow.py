@@ -239,7 +239,7 @@ class Load(unittest.TestCase):
         here = "http://127.0.0.1:%d" % free_port()
         for args, told in (
                 ([], "a URL is needed"),
-                ([here], "rate"),
+                ([here], "--rate R is missing: how many requests a second"),
                 ([here, "--rate", "x"], "--rate takes a number, not `x`"),
                 ([here, "--rate", "1", "--duration", "10"], "--duration takes a duration above 0 with its unit, such as 10s or 250ms, not `10`"),
                 ([here, "--rate"], "needs a value after `--rate`"),
@@ -260,7 +260,7 @@ class Load(unittest.TestCase):
                 ([here, "--rate", "1", "--trough", "1"], "--trough needs --shape diurnal"),
                 ([here, "--rate", "1", "--cycle", "1s"], "--cycle needs --shape diurnal"),
                 ([here, "--shape", "diurnal", "--rate", "1"], "--rate is for --shape flat"),
-                ([here, "--shape", "diurnal", "--peak", "1"], "needs --cycle"),
+                ([here, "--shape", "diurnal", "--peak", "1"], "--cycle D is missing"),
                 ([here, "--shape", "diurnal", "--peak", "1", "--cycle", "1ns"], "at least 1 ms"),
                 ([here, "--rate", "1", "--alternate", "1s"], "--alternate needs several URLs"),
                 ([here, "--rate", "1", "--interleave"], "--interleave needs several URLs"),

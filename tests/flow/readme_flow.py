@@ -24,5 +24,5 @@ class Readme(unittest.TestCase):
         with Server() as server:
             answer = ask(server.decisions, request(body=body.encode()))
         self.assertEqual(answer.status, 200)
-        self.assertEqual(answer.body.decode(), expected)
+        self.assertEqual(answer.body.decode(), expected + "\n")
         self.assertEqual(json.loads(expected)["action"], "pod_2")

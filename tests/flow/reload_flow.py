@@ -356,7 +356,7 @@ class WhatIsTold(Served):
     def test_of_the_built_in_plan(self):
         with Server() as server:
             told = reload(server).json()
-            self.assertEqual((told["file"], told["trigger"]), (None, "post"))
+            self.assertEqual((told["file"], told["trigger"]), ("built-in", "post"))
             self.assertNotIn("interlude_plan_file_info{", get(server.operations, "/metrics").body.decode())
 
     def file_info(self, server):

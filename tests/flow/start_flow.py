@@ -31,10 +31,22 @@ class Start(unittest.TestCase):
                     self.assertIn("choose another port", told)
 
     def test_both_ports_the_same(self):
+        for decisions, operations in (("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"),
+                                      ("127.0.0.1", "0.0.0.0"), ("localhost", "127.0.0.1")):
+            port = free_port()
+            args = ["--listen", "%s:%d" % (decisions, port), "--admin", "%s:%d" % (operations, port)]
+            with self.subTest(args), Server(args=args, wait=False) as server:
+                self.assertEqual(server.wait_exit(), 2)
+                told = server.errors()
+                self.assertIn("%s:%d is asked for twice" % (operations, port), told)
+                self.assertIn("`--admin`", told)
+                self.assertNotIn("in use", told)
+
+    def test_one_port_on_two_addresses(self):
         port = free_port()
-        with Server(args=listen(port, port), wait=False) as server:
-            self.assertEqual(server.wait_exit(), 2)
-            self.assertIn("in use", server.errors())
+        args = ["--listen", "127.0.0.1:%d" % port, "--admin", "127.0.0.2:%d" % port]
+        with Server(args=args) as server:
+            self.assertEqual(get(server.operations, "/readyz").status, 200)
 
     def test_address_that_is_none(self):
         for address in "127.0.0.1", "127.0.0.1:", ":7070", "127.0.0.1:99999", "127.0.0.1:http":
@@ -42,7 +54,9 @@ class Start(unittest.TestCase):
                 with Server(args=["--listen", address, "--admin", "127.0.0.1:0"],
                             wait=False) as server:
                     self.assertEqual(server.wait_exit(), 2)
-                    self.assertIn(address, server.errors())
+                    told = server.errors()
+                    self.assertIn(address, told)
+                    self.assertEqual("ports go from 0 to 65535" in told, address.endswith("99999"))
 
     def test_address_of_another_machine(self):
         with Server(args=["--listen", "192.0.2.1:7070", "--admin", "127.0.0.1:0"],

@@ -244,6 +244,11 @@ static void setting_run(struct setting *t)
     for (uint32_t i = 0; i < t->o.target_count; i++) {
         struct capture_interval *total = &result.total[i];
         uint64_t all = total->latency.count + capture_interval_failed(total);
+        uint64_t statuses = 0;
+        for (int status = 0; status <= LOAD_STATUS_MAX; status++)
+            statuses += result.statuses[i][status];
+        assert_int_equal(result.statuses[i][200], total->latency.count);
+        assert_int_equal(statuses, total->latency.count + total->errors[CAPTURE_STATUS]);
         assert_int_equal(total->due, all);
         assert_int_equal(total->sent, all - total->unsent);
     }

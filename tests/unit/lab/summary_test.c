@@ -125,6 +125,10 @@ static void both_forms_tell_the_same(void **state)
     hist_init(&r.taken_after);
     for (int i = 0; i < 100; i++) hist_record(&r.taken_after, i < 98 ? 1000 : 500000000);
     r.total[1].taken_late = 2;
+    r.statuses[0][200] = 1000;
+    r.statuses[1][200] = 80;
+    r.statuses[1][400] = 4;
+    r.statuses[1][LOAD_STATUS_MAX] = 6;
 
     static char memory[SUMMARY_BYTES_MAX];
     struct buf b = buf_of(memory, sizeof memory);
@@ -136,6 +140,11 @@ static void both_forms_tell_the_same(void **state)
     assert_string_equal(json_string_value(json_object_get(first, "url")), targets[0].url);
     assert_int_equal(json_integer_value(json_object_get(first, "answered")), 1000);
     assert_true(json_number_value(json_object_get(first, "answers_per_second")) == 500);
+    json_t *statuses = json_object_get(second, "statuses");
+    assert_int_equal(json_object_size(json_object_get(first, "statuses")), 1);
+    assert_int_equal(json_object_size(statuses), 3);
+    assert_int_equal(json_integer_value(json_object_get(statuses, "200")), 80);
+    assert_int_equal(json_integer_value(json_object_get(statuses, "999")), 6);
     assert_true(json_is_integer(json_object_get(first, "p99_ns")));
     assert_true(json_is_null(json_object_get(second, "p99_ns")));
     assert_true(json_is_integer(json_object_get(second, "p50_ns")));
@@ -159,6 +168,8 @@ static void both_forms_tell_the_same(void **state)
         "http://127.0.0.1:1/a",
         "1000 answered, 500.0 a second",
         "p99 none",
+        "\n  statuses   200: 1000\n",
+        "\n  statuses   200: 80, 400: 4, 999: 6\n",
         "status 10",
         "10 never sent",
         "p99.9 500 ms, max 500 ms; 2.00 % over 1 ms",
@@ -172,6 +183,32 @@ static void both_forms_tell_the_same(void **state)
         if (!strstr(b.data, parts[i])) fail_msg("`%s` is not in\n%s", parts[i], b.data);
 }
 
+/* As many targets and statuses as there can be, with the longest numbers. */
+static void the_longest_fits(void **state)
+{
+    (void)state;
+    static struct load_target targets[CAPTURE_TARGETS_MAX];
+    static struct load_result r;
+    static char memory[SUMMARY_BYTES_MAX];
+    struct load_options o = {.targets = targets, .target_count = CAPTURE_TARGETS_MAX};
+    struct hist jitter;
+    hist_init(&jitter);
+    hist_init(&r.taken_after);
+    r.targets = CAPTURE_TARGETS_MAX;
+    for (uint32_t t = 0; t < r.targets; t++) {
+        memset(targets[t].url, '"', sizeof targets[t].url - 1);
+        r.total[t] = interval_of(1, 0);
+        r.total[t].target = t;
+        for (int status = 100; status <= LOAD_STATUS_MAX; status++)
+            r.statuses[t][status] = UINT64_MAX;
+    }
+    for (int json = 0; json < 2; json++) {
+        struct buf b = buf_of(memory, sizeof memory);
+        json ? summary_json(&b, &o, &r, &jitter) : summary_print(&b, &o, &r, &jitter);
+        assert_false(b.full);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +217,7 @@ int main(void)
         cmocka_unit_test(the_generator_tells_on_itself),
         cmocka_unit_test(what_a_late_generator_carries),
         cmocka_unit_test(both_forms_tell_the_same),
+        cmocka_unit_test(the_longest_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,6 +274,23 @@ static void test_limits(void **state)
     }
 }
 
+/* The policy with one rule too many is told, and not those after it. */
+static void test_too_many_rules_are_told_once(void **state)
+{
+    (void)state;
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_lit(&b, "salt: s\ndefault_variant: v\nvariants: {v: {policy: p}}\n"
+                "actions: [{name: none, ads: 0, cooldown: 1s}, {name: p, ads: 1, cooldown: 1s}]\n"
+                "policies:\n  p: {kind: fixed, rules: [{action: none}]}\n");
+    put_list(&b, "  q: {kind: fixed, rules: [", "{when: \"car\", action: none}, ", 256, "]}\n");
+    buf_lit(&b, "  r: {kind: fixed, rules: [{action: none}]}\n");
+    const struct plan_errors *errors = load_bad(buf_text(&b), "many rules");
+    assert_int_equal(errors->count, 1);
+    assert_string_equal(errors->errors[0].text,
+                        "expected at most 256 rules in all policies, found 257 so far");
+    assert_int_equal(errors->errors[0].line, 7);
+}
+
 static void test_longest_names(void **state)
 {
     (void)state;
@@ -384,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_everything),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_too_many_rules_are_told_once),
         cmocka_unit_test(test_longest_names),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_more_errors_than_are_kept),

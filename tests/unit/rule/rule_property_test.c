@@ -257,24 +257,24 @@ static struct values write_in(struct generator *g, enum attribute_type type, str
 {
     struct values v = {0};
     write(g, " in [");
-    for (uint32_t n = below(g, 4), k = 0; k < n; k++) {
+    uint32_t count = below(g, 4);
+    for (uint32_t k = 0; k < count; k++) {
         if (k) write(g, ",");
         blank(g);
         struct values item = write_literal(g, partner(g, type));
         for (int i = 0; i < SESSIONS; i++)
             v.in[i].b |= compare(type, &left.in[i], &item.in[i]) == 0;
     }
-    write(g, "]");
+    write(g, count && below(g, 4) == 0 ? " , ]" : "]");
     for (int i = 0; i < SESSIONS; i++) v.in[i].error = left.in[i].error;
     return v;
 }
 
-static struct values write_relation(struct generator *g, int nesting)
+/* What follows `left`: a relation, and its right side. */
+static struct values write_related(struct generator *g, enum attribute_type type,
+                                   struct values left, int nesting)
 {
     static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">="};
-    if (below(g, 3) == 0) return write_not(g, nesting);
-    enum attribute_type type = (enum attribute_type)below(g, 4);
-    struct values left = write_operand(g, type, nesting);
     uint32_t relation = below(g, 8);
     if (relation > 5) return write_in(g, type, left);
     blank(g);
@@ -287,6 +287,17 @@ static struct values write_relation(struct generator *g, int nesting)
         bool holds[] = {c == 0, c != 0, c<0, c <= 0, c> 0, c >= 0};
         v.in[i].b = holds[relation];
     }
+    return v;
+}
+
+/* A relation is the left side of the next one: a == b == c is (a == b) == c. */
+static struct values write_relation(struct generator *g, int nesting)
+{
+    if (below(g, 3) == 0) return write_not(g, nesting);
+    enum attribute_type type = (enum attribute_type)below(g, 4);
+    struct values v = write_related(g, type, write_operand(g, type, nesting), nesting);
+    for (uint32_t more = below(g, 4) ? 0 : below(g, 3); more; more--)
+        v = write_related(g, ATTRIBUTE_BOOL, v, nesting);
     return v;
 }
 

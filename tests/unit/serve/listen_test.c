@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -60,6 +62,58 @@ static void addresses_that_are_none(void **state)
         assert_int_equal(listen_open(span_of(rows[i]), &fd, bound, &e), ERR_USAGE);
         assert_non_null(strstr(e.text, rows[i]));
         assert_int_equal(fd, -1);
+    }
+}
+
+static void ports_out_of_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *where;
+        bool range;
+    } rows[] = {
+        {"127.0.0.1:65536", true},
+        {"[::1]:99999", true},
+        {"localhost:123456789012", true},
+        {"127.0.0.1:99999999999999999999", true},
+        {"127.0.0.1:-1", false},
+        {"127.0.0.1:000080", false},
+        {"127.0.0.1:", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int fd = -1;
+        char bound[ADDRESS_TEXT_MAX];
+        struct err e;
+        assert_int_equal(listen_open(span_of(rows[i].where), &fd, bound, &e), ERR_USAGE);
+        bool range = strstr(e.text, "ports go from 0 to 65535") != NULL;
+        if (range != rows[i].range) fail_msg("%s: %s", rows[i].where, e.text);
+    }
+}
+
+static void one_port_asked_for_twice(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *listens, *wanted; /* the port is appended to both */
+        bool overlaps, other_port;
+    } rows[] = {
+        {"127.0.0.1:", "127.0.0.1:", true},      {"127.0.0.1:", "localhost:", true},
+        {"0.0.0.0:", "127.0.0.1:", true},        {"127.0.0.1:", "0.0.0.0:", true},
+        {"127.0.0.1:", "[::]:", true},           {"127.0.0.1:", "127.0.0.2:", false},
+        {"127.0.0.1:", "[::1]:", false},         {"127.0.0.1:", "127.0.0.1:", false, true},
+        {"0.0.0.0:", "127.0.0.1:", false, true}, {"127.0.0.1:", "127.0.0.1:x", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int fd = -1;
+        char where[64], bound[ADDRESS_TEXT_MAX];
+        struct err e;
+        snprintf(where, sizeof where, "%s0", rows[i].listens);
+        assert_int_equal(listen_open(span_of(where), &fd, bound, &e), ERR_OK);
+        snprintf(where, sizeof where, "%s%s", rows[i].wanted,
+                 rows[i].other_port ? "0" : strrchr(bound, ':') + 1);
+        if (listen_overlaps(span_of(where), fd) != rows[i].overlaps)
+            fail_msg("%s and %s", bound, where);
+        close(fd);
     }
 }
 
@@ -248,9 +302,14 @@ static void newcomers_are_ignored_and_nobody_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(further_hosts), cmocka_unit_test(what_is_local),
-        cmocka_unit_test(listens),       cmocka_unit_test(addresses_that_are_none),
-        cmocka_unit_test(hosts),         cmocka_unit_test(newcomers_are_ignored_and_nobody_else),
+        cmocka_unit_test(ports_out_of_range),
+        cmocka_unit_test(one_port_asked_for_twice),
+        cmocka_unit_test(further_hosts),
+        cmocka_unit_test(what_is_local),
+        cmocka_unit_test(listens),
+        cmocka_unit_test(addresses_that_are_none),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(newcomers_are_ignored_and_nobody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,89 @@ static void process_substitution(void **state)
     }
 }
 
+/* ---- stdin ---- */
+
+/* Puts `fd` in the place of stdin; the real one comes back by stdin_restore. */
+static int stdin_replace(int fd)
+{
+    int real = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    assert_true(dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+    return real;
+}
+
+static void stdin_restore(int real)
+{
+    if (real < 0) {
+        close(STDIN_FILENO);
+        return;
+    }
+    dup2(real, STDIN_FILENO);
+    close(real);
+}
+
+static int ends[2];
+
+static void *write_late(void *argument)
+{
+    (void)argument;
+    for (const char *c = "version: 1\n"; *c; c++) {
+        sleep_ms(SHORT_MS / 5);
+        if (write(ends[1], c, 1) != 1) return NULL;
+    }
+    close(ends[1]);
+    return &ends;
+}
+
+/* However late it comes: there is no limit but its end. Nor is a flag of it changed. */
+static void stdin_is_read_to_its_end(void **state)
+{
+    (void)state;
+    struct plan_file file;
+    struct err e;
+    pthread_t thread;
+    void *whole = NULL;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    int flags = fcntl(ends[0], F_GETFL), real = stdin_replace(ends[0]);
+    assert_int_equal(pthread_create(&thread, NULL, write_late, NULL), 0);
+    enum err_code code = plan_file_read("-", SHORT_MS / 5, -1, &file, &e);
+    pthread_join(thread, &whole);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFL), flags);
+    stdin_restore(real);
+    close(ends[0]);
+    if (code) fail_msg("%s", e.text);
+    assert_non_null(whole);
+    assert_int_equal(file.len, strlen("version: 1\n"));
+    assert_memory_equal(file.memory, "version: 1\n", file.len);
+    free(file.memory);
+}
+
+static void who_stops_the_server_does_not_wait_for_stdin(void **state)
+{
+    (void)state;
+    struct plan_file file;
+    struct err e;
+    int stop = eventfd(1, EFD_CLOEXEC);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    int real = stdin_replace(ends[0]);
+    enum err_code code = plan_file_read("-", LONG_MS, stop, &file, &e);
+    stdin_restore(real);
+    assert_int_equal(code, ERR_PLAN_INVALID);
+    assert_string_equal(e.text, "stdin was not read to its end: the server is stopping");
+    close(ends[0]);
+    close(ends[1]);
+    close(stop);
+}
+
+static void what_it_is_called(void **state)
+{
+    (void)state;
+    assert_string_equal(plan_file_name(NULL), "built-in");
+    assert_string_equal(plan_file_name("-"), "-");
+    assert_string_equal(plan_file_name("/etc/plan.yaml"), "/etc/plan.yaml");
+    assert_true(plan_file_is_stdin("-"));
+    assert_false(plan_file_is_stdin("./-"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, done)
@@ -187,6 +270,9 @@ int main(void)
         TEST(who_stops_the_server_does_not_wait),
         TEST(fifos),
         TEST(process_substitution),
+        TEST(stdin_is_read_to_its_end),
+        TEST(who_stops_the_server_does_not_wait_for_stdin),
+        TEST(what_it_is_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,8 @@ static void file_write(const char *text)
     assert_int_equal(rename(fresh, f->path), 0);
 }
 
-/* Serves the text as a file's. */
-static void serve(const char *text)
+/* Serves the text as that of `path`. */
+static void serve_from(const char *path, const char *text)
 {
     struct plan_errors *errors = calloc(1, sizeof *errors);
     assert_non_null(errors);
@@ -53,8 +53,14 @@ static void serve(const char *text)
     struct plan *plan = plan_load_file(span_of(text), &settings, errors);
     if (!plan) fail_msg("%u: %s", errors->errors[0].line, errors->errors[0].text);
     free(errors);
+    assert_true(reload_init(&f->reload, &f->live, f->signals, path, plan, settings, 1));
+}
+
+/* Serves the text as a file's. */
+static void serve(const char *text)
+{
     file_write(text);
-    assert_true(reload_init(&f->reload, &f->live, f->signals, f->path, plan, settings, 1));
+    serve_from(f->path, text);
 }
 
 static int setup(void **state)
@@ -311,6 +317,32 @@ static void the_file_is_looked_at(void **state)
     assert_string_equal(fingerprint_in("interlude_plan_file_info"), "invalid");
 }
 
+/* It was read to its end at the start. Nor is there a file to look at. */
+static void stdin_is_not_read_again(void **state)
+{
+    (void)state;
+    serve_from("-", HEAD "...\n");
+    assert_string_equal(reload_file(&f->reload), "-");
+    assert_int_equal(run(), ERR_PLAN_INVALID);
+    assert_int_equal(f->outcome.errors.count, 1);
+    assert_non_null(strstr(f->outcome.errors.errors[0].text, "stdin"));
+    assert_non_null(strstr(f->outcome.errors.errors[0].text, "--config FILE"));
+    assert_string_equal(f->outcome.fingerprint, f->outcome.fingerprint_before);
+    assert_string_equal(fingerprint_in("interlude_plan_file_info"), "");
+
+    struct err e;
+    f->reload.look_ms = 1;
+    assert_int_equal(reload_start(&f->reload, signals_writer(f->signals, 0), &e), ERR_OK);
+    uint64_t turned_ns = 0;
+    for (int ms = 0, turns = 0; turns < 4; ms++, sleep_ms(1)) {
+        uint64_t now_ns = reload_turned_ns(&f->reload);
+        turns += now_ns != turned_ns;
+        turned_ns = now_ns;
+        assert_true(ms < 20000);
+    }
+    assert_string_equal(fingerprint_in("interlude_plan_file_info"), "");
+}
+
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -323,6 +355,7 @@ int main(void)
         FRESH(its_thread_says_that_it_turns),
         FRESH(not_applied_is_told_of_each_setting),
         FRESH(the_file_is_looked_at),
+        FRESH(stdin_is_not_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,9 @@ static void answers(void **state)
                                              "application/problem+json\r\n"));
         if (!strstr(memory, rows[i].has)) fail_msg("%s: %s", rows[i].body, memory);
         assert_null(strstr(memory, "Connection:"));
+        const char *body = strstr(memory, "\r\n\r\n") + 4;
+        assert_ptr_equal(strchr(body, '\n'), body + strlen(body) - 1);
+        assert_int_equal(atoi(strstr(memory, "Content-Length:") + 15), strlen(body));
     }
 }
 

@@ -204,9 +204,9 @@ static void answers_with_problems(void **state)
     struct http_head head = {.status = 200, .content_type = "a/b", .extra = "Allow: POST\r\n"};
     static const char text[] =
         "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/problem+json\r\n"
-        "Allow: POST\r\nContent-Length:        124\r\n\r\n" TYPE
+        "Allow: POST\r\nContent-Length:        125\r\n\r\n" TYPE
         "\"This path takes another method\",\"status\":405,\"code\":\"method_not_allowed\","
-        "\"detail\":\"use POST\"}";
+        "\"detail\":\"use POST\"}\n";
     for (int head_only = 0; head_only <= 1; head_only++) {
         char memory[512];
         struct buf b = buf_of(memory, sizeof memory - 1);
