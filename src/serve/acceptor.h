@@ -5,8 +5,8 @@
  * accepting pauses for a moment. Where a port has all the connections that it may have, the loop
  * with the most of those that are silent is asked to close the ones that have been so the longest
  * (loop_ask), and a further one waits for the place. Where none is silent, or none has been for
- * long enough, it is told so (503, Retry-After) if the port has as many as it has slots; if it has
- * as many as the descriptors allow, it goes on waiting. Where a loop makes room by itself
+ * long enough, it is told so (refusals.h) if the port has as many as it has slots; if it has as
+ * many as the descriptors allow, it goes on waiting. Where a loop makes room by itself
  * (loop_config.kept_max), a further one waits to be accepted until one is closed. The one port's
  * waiting is not the other's. A pause is told once, however often it is tried in vain to end it.
  *
@@ -28,13 +28,13 @@
 #include "serve/accept_shared.h"
 #include "serve/loop.h"
 #include "serve/per_address.h"
+#include "serve/refusals.h"
 
 #include <pthread.h>
 #include <semaphore.h>
 
 enum {
     ACCEPTOR_DOORS_MAX = 2,
-    ACCEPTOR_REFUSED_MAX = 64, /* of those told 503 that may linger at a time */
     ACCEPTOR_PAUSE_MS = 100,
     ACCEPTOR_IDLE_MS =
         2000,              /* a turn comes at least as often: a thread that does not is found out */
@@ -49,7 +49,6 @@ enum {
     ACCEPTOR_HELD_MS_MAX = 5000,
     ACCEPTOR_VAIN_MS = 1000,
     ACCEPTOR_ASKED_MAX = 16, /* silent ones at a time: there may be more at the door */
-    ACCEPTOR_LINGER_MS = 1000,
     ACCEPTOR_BATCH = 64,
     /* At the end. A handshake whose SYN has been answered is over after one round trip. */
     ACCEPTOR_SETTLE_MS = 50,
@@ -86,11 +85,6 @@ struct door {
     struct per_address addresses;
 };
 
-struct refused {
-    int fd; /* -1: none */
-    uint64_t until_ns;
-};
-
 struct acceptor {
     struct signal_writer *writer;
     struct conn *conns;
@@ -98,9 +92,7 @@ struct acceptor {
     int epoll_fd, wake_fd;
     int door_count;
     struct door doors[ACCEPTOR_DOORS_MAX];
-    struct refused refused[ACCEPTOR_REFUSED_MAX];
-    int refused_count, refused_next;
-    int refused_max;
+    struct refusals refusals;
     uint64_t paused_until_ns; /* 0: accepting */
     bool pause_told;          /* until something is accepted again */
     bool shared;              /* a door is inherited: accept_shared is open */
@@ -116,7 +108,7 @@ struct acceptor {
 /* One that was never opened, and may be closed. */
 void acceptor_init(struct acceptor *a);
 
-/* `refused_max`: from 1 to ACCEPTOR_REFUSED_MAX. *turned_ns, the caller's, tells when the last turn
+/* `refused_max`: from 1 to REFUSALS_MAX. *turned_ns, the caller's, tells when the last turn
  * began; 0 before the first and after the last one. On failure the sockets stay the caller's. */
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
                             struct conn *conns, int refused_max, struct signal_writer *writer,

@@ -34,6 +34,7 @@ http {{
             proxy_http_version 1.1;
             proxy_set_header Connection "{connection}";
             proxy_set_header Host localhost;
+            {location}
         }}
     }}
 }}
@@ -58,9 +59,10 @@ listen interlude
 
 
 class Proxy:
-    """`keep`: connections to the servers are kept and used again."""
+    """`keep`: connections to the servers are kept and used again. `location`: further settings of
+    nginx's."""
 
-    def __init__(self, name, servers, keep):
+    def __init__(self, name, servers, keep, location=""):
         self.name = name
         self.directory = tempfile.mkdtemp(prefix="interlude-proxy-")
         self.address = ("127.0.0.1", free_port())
@@ -70,7 +72,8 @@ class Proxy:
         with open(path, "w") as f:
             if name == "nginx":
                 f.write(NGINX.format(keepalive="keepalive 32;" if keep else "",
-                                     connection="" if keep else "close", **more))
+                                     connection="" if keep else "close",
+                                     location=location, **more))
                 command = ["/usr/sbin/nginx", "-p", self.directory, "-c", path,
                            "-e", os.path.join(self.directory, "error.log")]
             else:
