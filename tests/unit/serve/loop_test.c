@@ -436,6 +436,35 @@ static void what_waits_for_its_turn_does_not_expire(void **state)
     assert_int_equal(hand->conns[many].state, CONN_READING);
 }
 
+/* All that was sent while nobody looked is there, more of it than a turn sees: it was told 408. The
+ * last one has not sent the rest. */
+static void what_came_in_time_is_not_late(void **state)
+{
+    (void)state;
+    enum { COUNT = LOOP_EVENTS_MAX + 100, HALF = 20 };
+    char whole[200];
+    snprintf(whole, sizeof whole, HAND_DECIDE, 7);
+    for (int i = 0; i <= COUNT; i++) {
+        hand_connect();
+        hand_turn();
+        if (i % 3 != 0 || i == COUNT) hand_send((uint32_t)i, whole, HALF);
+        hand_turn();
+    }
+    later(3600 * 1000);
+    for (int i = 0; i < COUNT; i++) {
+        size_t from = i % 3 != 0 ? HALF : 0;
+        hand_send((uint32_t)i, whole + from, strlen(whole) - from);
+    }
+    for (int turn = 0; turn < 20; turn++) hand_turn();
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(hand_read((uint32_t)i, text, sizeof text) > 0);
+        assert_int_equal(hand_count(text, " 200 OK"), 1);
+    }
+    assert_int_equal(hand->answers, COUNT);
+    assert_true(hand_read(COUNT, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"code\":\"timeout\""));
+}
+
 /* ---- giving way ---- */
 
 static void the_longest_silent_give_way(void **state)
@@ -510,6 +539,7 @@ int main(void)
         DECISIONS(memory_that_was_needed_goes_back),
         DECISIONS(no_limit_begins_anew_by_waiting_for_a_turn),
         DECISIONS(what_waits_for_its_turn_does_not_expire),
+        DECISIONS(what_came_in_time_is_not_late),
         DECISIONS(the_longest_silent_give_way),
         DECISIONS(who_asks_does_not_give_way),
     };
