@@ -302,9 +302,9 @@ bool loop_turn(struct loop *l)
     serve(l, events, n);
 
     expire(l);
-    make_room(l);
-    /* Who seems to be silent is that only if all that has come was seen: not where a signal, or the
+    /* Who seems to be silent is that only if what has come was seen: not where a signal, or the
      * process being stopped and going on, ended the wait. */
+    if (n >= 0) make_room(l);
     bool all_seen = n >= 0 && n < LOOP_EVENTS_MAX;
     if (all_seen) give_way(l);
     if (l->phase_seen >= LOOP_CLOSING && all_seen) {
