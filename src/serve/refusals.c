@@ -92,8 +92,9 @@ static void refusal_expire(struct refusals *r, struct refusal *one, uint64_t now
         refusal_tell(r, one, now_ns);
 }
 
-/* A place that is empty, or whose connection has to make room. */
-static struct refusal *place_get(struct refusals *r)
+/* A place that is empty, or whose connection has to make room: what it has sent, and nobody has
+ * looked at yet, is answered first. */
+static struct refusal *place_get(struct refusals *r, uint64_t now_ns)
 {
     struct refusal *best = &r->all[0];
     for (int i = 0; i < r->max; i++) {
@@ -102,13 +103,14 @@ static struct refusal *place_get(struct refusals *r)
         if (one->told > best->told || (one->told == best->told && one->until_ns < best->until_ns))
             best = one;
     }
+    if (!best->told) refusal_read(r, best, now_ns);
     refusal_end_untold(r, best);
     return best;
 }
 
 void refusals_add(struct refusals *r, int fd, const struct err *why, bool counted, uint64_t now_ns)
 {
-    struct refusal *one = place_get(r);
+    struct refusal *one = place_get(r, now_ns);
     *one = (struct refusal){.fd = fd, .counted = counted, .why = *why};
     one->until_ns = now_ns + REFUSAL_REQUEST_MS * 1000000ull;
     http_reader_init(&one->reader);

@@ -294,6 +294,21 @@ static void for_a_further_one_the_least_is_lost(void **state)
     assert_int_equal(f->refusals.count, MAX);
 }
 
+/* More come at once than there are places, and nobody has looked yet at what they sent. */
+static void who_makes_room_is_told_if_he_has_asked(void **state)
+{
+    (void)state;
+    const char whole[] = DECIDE "\r\n";
+    for (int i = 0; i < 10; i++) {
+        int client = refuse(true);
+        assert_int_equal(send(f->clients[client], whole, strlen(whole), 0), strlen(whole));
+    }
+    turn();
+    for (int i = 0; i < 10; i++) assert_int_equal(heard(i), TOLD);
+    assert_int_equal(metric(COUNT_TOLD), 10);
+    assert_int_equal(metric(COUNT_UNTOLD), 0);
+}
+
 static void another_port_is_not_counted(void **state)
 {
     (void)state;
@@ -329,6 +344,7 @@ int main(void)
         TEST(what_came_while_we_stood_still_is_told),
         TEST(a_peer_that_has_gone_is_no_loss),
         TEST(for_a_further_one_the_least_is_lost),
+        TEST(who_makes_room_is_told_if_he_has_asked),
         TEST(another_port_is_not_counted),
         cmocka_unit_test(what_was_never_opened_may_be_closed),
     };
