@@ -178,7 +178,7 @@ static void held_tell(struct acceptor *a, struct door *door)
 static void held_begin(struct acceptor *a, struct door *door, int fd, address_key key)
 {
     uint64_t now_ns = clock_mono_ns();
-    door->held_asks = 0;
+    door->held_asks = door->held_turns = 0;
     bool asked = now_ns >= door->vain_until_ns && door_ask(door);
     if (!asked && door_may_refuse(door)) {
         refuse_full(a, door, fd);
@@ -197,11 +197,12 @@ static bool held_is_late(const struct door *door, uint64_t now_ns)
 {
     uint64_t ms = (now_ns - door->held_since_ns) / 1000000;
     return (ms >= ACCEPTOR_HELD_MS && door->held_asks >= ACCEPTOR_HELD_ASKS) ||
-           ms >= ACCEPTOR_HELD_MS_MAX;
+           (ms >= ACCEPTOR_HELD_MS_MAX && door->held_turns >= ACCEPTOR_HELD_ASKS);
 }
 
 static void held_go_on(struct acceptor *a, struct door *door)
 {
+    door->held_turns++;
     if (!door_full(door)) {
         hand_over(a, door, door->held_fd, door->held_key);
     } else {

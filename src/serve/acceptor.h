@@ -42,8 +42,8 @@ enum {
     ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
     /* So long somebody waits for a silent connection to give way, which at first may not have been
      * silent for long enough, if the loops were asked so often in that time: they may get no CPU.
-     * The end is after ACCEPTOR_HELD_MS_MAX. Where it was in vain, others are refused at once for a
-     * while. */
+     * The end is after ACCEPTOR_HELD_MS_MAX, and as many turns: the process may stand still. Where
+     * it was in vain, others are refused at once for a while. */
     ACCEPTOR_HELD_MS = 250,
     ACCEPTOR_HELD_ASKS = 100,
     ACCEPTOR_HELD_MS_MAX = 5000,
@@ -79,7 +79,7 @@ struct door {
     int held_fd; /* -1: none */
     address_key held_key;
     uint64_t held_since_ns;
-    uint32_t held_asks;
+    uint32_t held_asks, held_turns;
     bool held_told;         /* it waits because descriptors are short, and that has been told */
     uint64_t vain_until_ns; /* silent connections gave no place: nobody waits for that until then */
     struct per_address addresses;

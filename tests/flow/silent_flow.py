@@ -1,6 +1,8 @@
 """Connections on which nothing is asked keep nobody out, and no address takes all places."""
 
+import signal
 import socket
+import threading
 import time
 import unittest
 
@@ -8,6 +10,11 @@ from lib.server import Server, plan, wait_for
 from lib.wire import Closed, Connection, ask, ask_full, decide, get, request
 
 HALF = len(decide()) // 2
+
+
+def open_text(path):
+    with open(path) as f:
+        return f.read()
 
 
 def connect_from(case, address, host):
@@ -79,6 +86,46 @@ class Silent(Case):
             self.connect(server, 50)
             for _ in range(20):
                 self.assertEqual(ask(server.decisions, decide()).status, 200)
+
+    def held_while_it_stood_still(self):
+        """The status that somebody got who waited for a place when the process was stopped for longer
+        than he may have to wait; None: this test was too slow to stop it in time."""
+        server = self.serve("connections_max: 2, workers: 1")
+        busy, over = self.connect(server, 2), threading.Event()
+
+        def ask_on():
+            while not over.is_set():
+                for c in busy:
+                    c.socket.settimeout(60)
+                    c.send(decide())
+                    c.answer()
+        asking = threading.Thread(target=self.until_closed, args=(ask_on,))
+        asking.start()
+        with Connection(server.decisions, seconds=60) as c:
+            began = time.monotonic()
+            c.send(decide())
+            server.signal(signal.SIGSTOP)
+            state = "/proc/%d/stat" % server.process.pid
+            wait_for(lambda: open_text(state).rsplit(") ", 1)[1][0] == "T", 20, "it is stopped")
+            in_time = time.monotonic() - began < 0.1
+            time.sleep(5.5 if in_time else 0)
+            over.set()
+            server.signal(signal.SIGCONT)
+            status = c.answer().status
+        asking.join()
+        return status if in_time else None
+
+    @staticmethod
+    def until_closed(what):
+        try:
+            what()
+        except (Closed, OSError):
+            pass
+
+    def test_who_waited_while_it_stood_still_gets_a_place(self):
+        """He was refused at once, and for a second all others with him."""
+        tries = (self.held_while_it_stood_still() for _ in range(10))
+        self.assertEqual(next((t for t in tries if t), None), 200)
 
     def test_silent_connections_took_every_descriptor(self):
         """They give way as well, and nobody is paused."""
