@@ -144,10 +144,10 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/*/*_test.c))
 UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRCS))
 
 # Some tests stand in the place of functions that the code under test calls: in that of malloc and its
-# kin, to make allocations fail (tests/unit/no_memory.h); of the clock, to turn it; of what sends and
-# receives, to make that fail.
+# kin, to make allocations fail (tests/unit/no_memory.h); of the clock, to turn it; of what waits,
+# sends and receives, to make that fail.
 WRAP_no_memory_test := malloc calloc realloc aligned_alloc strdup
-WRAP_loop_test      := clock_mono_ns
+WRAP_loop_test      := clock_mono_ns epoll_wait
 WRAP_faults_test    := send sendmsg recv write
 wrap_link            = $(foreach f,$(WRAP_$(1)),-Wl,--wrap=$(f))
 NO_MEMORY_LINK := -Wl,-Bstatic -lyaml -Wl,-Bdynamic

@@ -94,8 +94,10 @@ def main():
         script = os.path.join(ROOT, "script", "packages")
         subprocess.run([script, *module.PACKAGES], check=True)
         build = os.path.abspath(os.path.join(ROOT, options.build))
-        programs = [os.path.join(build, program) for program in module.PROGRAMS]
-        subprocess.run(["make", "-s", "-C", ROOT, f"B={build}", *programs], check=True)
+        # By the names that `make` gives them: under others, it would not know what they depend on.
+        made = os.path.relpath(build, ROOT)
+        programs = [os.path.join(made, program) for program in module.PROGRAMS]
+        subprocess.run(["make", "-s", "-C", ROOT, f"B={made}", *programs], check=True)
 
         os.sched_setaffinity(0, {client})
         with Scope() as scope:

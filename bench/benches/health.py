@@ -1,6 +1,8 @@
 """How long /healthz takes while 200 connections to the operations port have 20 scrapes each asked for
-and read none of them; beside it, what a decision takes while another client pipelines thousands."""
+and read none of them, and a client of the decision port pipelines thousands; beside it, what a decision
+takes while that client does."""
 
+import contextlib
 import os
 import socket
 import threading
@@ -10,7 +12,7 @@ from benches.memory import answer_read, connected, request_bytes
 from lib.arguments import at_least
 from lib.process import BenchError
 
-HELP = "/healthz beside scrapes that nobody reads, and a decision beside a client that pipelines"
+HELP = "/healthz beside scrapes that nobody reads and a client that pipelines"
 PACKAGES = []
 PROGRAMS = ["interlude"]
 CONNECTIONS, SCRAPES, PROBES = 200, 20, 100
@@ -81,24 +83,27 @@ def pipelining(connection, request, stop):
             time.sleep(0.0005)
 
 
-def decisions(bench, interlude, count):
-    """Seconds each, on one connection, while another pipelines."""
-    request = request_bytes(bench, interlude)
-    many, one = connected(bench, interlude, 2)
+@contextlib.contextmanager
+def pipelined(connection, request):
     stop = threading.Event()
-    thread = threading.Thread(target=pipelining, args=(many, request, stop), daemon=True)
+    thread = threading.Thread(target=pipelining, args=(connection, request, stop), daemon=True)
     thread.start()
-    took = []
     try:
-        for _ in range(count):
-            time.sleep(0.002)
-            began = time.perf_counter()
-            one.sendall(request)
-            answer_read(one)
-            took.append(time.perf_counter() - began)
+        yield
     finally:
         stop.set()
         thread.join()
+
+
+def decisions(one, request, count):
+    """Seconds each, on one connection."""
+    took = []
+    for _ in range(count):
+        time.sleep(0.002)
+        began = time.perf_counter()
+        one.sendall(request)
+        answer_read(one)
+        took.append(time.perf_counter() - began)
     return took
 
 
@@ -118,16 +123,19 @@ def run(bench, report, options):
         answer_read(probe)
         alone[i] = time.perf_counter() - began
         probe.close()
-    report.progress("beside the scrapes")
-    health = healths(bench, port, options.probes)
-    report.progress("beside the pipelined requests")
-    decided = decisions(bench, interlude, options.probes)
+    request = request_bytes(bench, interlude)
+    many, one = connected(bench, interlude, 2)
+    with pipelined(many, request):
+        report.progress("beside the scrapes and the pipelined requests")
+        health = healths(bench, port, options.probes)
+        report.progress("beside the pipelined requests")
+        decided = decisions(one, request, options.probes)
     report.progress("")
     report.table(
         [
             ["milliseconds", "least", "median", "90%", "most"],
             row("/healthz alone", alone),
-            row(f"/healthz beside {CONNECTIONS} x {SCRAPES} unread scrapes", health),
+            row(f"/healthz beside {CONNECTIONS} x {SCRAPES} unread scrapes and that client", health),
             row("a decision beside a client that pipelines", decided),
         ]
     )

@@ -25,37 +25,6 @@ static int watch(const struct acceptor *a, int op, int fd, uint32_t events, uint
 
 /* ---- connections that are told that there are too many ---- */
 
-static void refused_close(struct acceptor *a, int i)
-{
-    if (a->refused[i].fd < 0) return;
-    close(a->refused[i].fd);
-    a->refused[i].fd = -1;
-    a->refused_count--;
-}
-
-/* Tells it, and lingers with it for a while so that the answer is not lost with what the client is
- * sending; not with more than a few at a time: then the oldest goes. */
-static void refuse(struct acceptor *a, const struct door *door, int fd, const struct err *e)
-{
-    char memory[1024];
-    struct buf b = buf_of(memory, sizeof memory);
-    char date[HTTP_DATE_BYTES];
-    http_date_write(date, clock_wall_us() / 1000000);
-    struct http_head head = {.close = true, .extra = "Retry-After: 1\r\n", .date = date};
-    http_write_problem(&b, e, &head, false);
-    if (door->config.counted) signal_http(a->writer, err_status(e->code));
-    uint64_t now_ns = clock_mono_ns();
-    int i = a->refused_next++ % a->refused_max;
-    refused_close(a, i);
-    if (send(fd, b.data, b.len, MSG_NOSIGNAL) < 0 || shutdown(fd, SHUT_WR) < 0 ||
-        watch(a, EPOLL_CTL_ADD, fd, EPOLLIN, EVENT_REFUSED + (uint64_t)i) < 0) {
-        close(fd);
-        return;
-    }
-    a->refused[i] = (struct refused){fd, now_ns + ACCEPTOR_LINGER_MS * 1000000ull};
-    a->refused_count++;
-}
-
 static void refuse_full(struct acceptor *a, const struct door *door, int fd)
 {
     struct err e;
@@ -63,7 +32,7 @@ static void refuse_full(struct acceptor *a, const struct door *door, int fd)
             door->config.slot_count);
     if (door->config.counted)
         signal_connections_max_reached(a->writer, (int)door->config.slot_count);
-    refuse(a, door, fd, &e);
+    refusals_add(&a->refusals, fd, &e, door->config.counted, clock_mono_ns());
 }
 
 static void refuse_address(struct acceptor *a, const struct door *door, int fd)
@@ -76,20 +45,7 @@ static void refuse_address(struct acceptor *a, const struct door *door, int fd)
             door->config.per_address_max);
     if (door->config.counted)
         signal_per_address_max_reached(a->writer, span_of(peer), (int)door->config.per_address_max);
-    refuse(a, door, fd, &e);
-}
-
-static void refused_discard(struct acceptor *a, int i)
-{
-    char memory[4096];
-    ssize_t n = a->refused[i].fd < 0 ? 1 : recv(a->refused[i].fd, memory, sizeof memory, 0);
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) refused_close(a, i);
-}
-
-static void refused_expire(struct acceptor *a, uint64_t now_ns)
-{
-    for (int i = 0; a->refused_count && i < ACCEPTOR_REFUSED_MAX; i++)
-        if (a->refused[i].until_ns <= now_ns) refused_close(a, i);
+    refusals_add(&a->refusals, fd, &e, door->config.counted, clock_mono_ns());
 }
 
 /* ---- accepting ---- */
@@ -222,7 +178,7 @@ static void held_tell(struct acceptor *a, struct door *door)
 static void held_begin(struct acceptor *a, struct door *door, int fd, address_key key)
 {
     uint64_t now_ns = clock_mono_ns();
-    door->held_asks = 0;
+    door->held_asks = door->held_turns = 0;
     bool asked = now_ns >= door->vain_until_ns && door_ask(door);
     if (!asked && door_may_refuse(door)) {
         refuse_full(a, door, fd);
@@ -241,11 +197,12 @@ static bool held_is_late(const struct door *door, uint64_t now_ns)
 {
     uint64_t ms = (now_ns - door->held_since_ns) / 1000000;
     return (ms >= ACCEPTOR_HELD_MS && door->held_asks >= ACCEPTOR_HELD_ASKS) ||
-           ms >= ACCEPTOR_HELD_MS_MAX;
+           (ms >= ACCEPTOR_HELD_MS_MAX && door->held_turns >= ACCEPTOR_HELD_ASKS);
 }
 
 static void held_go_on(struct acceptor *a, struct door *door)
 {
+    door->held_turns++;
     if (!door_full(door)) {
         hand_over(a, door, door->held_fd, door->held_key);
     } else {
@@ -376,7 +333,7 @@ static bool finishes(const struct acceptor *a)
 static int turn_wait_ms(const struct acceptor *a)
 {
     if (finishes(a)) return ACCEPTOR_FINISH_TURN_MS;
-    int wait_ms = a->refused_count || a->paused_until_ns ? ACCEPTOR_TURN_MS : ACCEPTOR_IDLE_MS;
+    int wait_ms = a->refusals.count || a->paused_until_ns ? ACCEPTOR_TURN_MS : ACCEPTOR_IDLE_MS;
     for (int d = 0; d < a->door_count; d++) {
         const struct door *door = &a->doors[d];
         if (!door->waits) continue;
@@ -396,10 +353,10 @@ static void acceptor_turn(struct acceptor *a)
         if (what < EVENT_WAKE && !a->paused_until_ns)
             door_accept(a, &a->doors[what], ACCEPTOR_BATCH);
         else if (what >= EVENT_REFUSED)
-            refused_discard(a, (int)(what - EVENT_REFUSED));
+            refusals_event(&a->refusals, (int)(what - EVENT_REFUSED), clock_mono_ns());
     }
     uint64_t now_ns = clock_mono_ns();
-    refused_expire(a, now_ns);
+    refusals_expire(&a->refusals, now_ns);
     if (a->paused_until_ns && a->paused_until_ns <= now_ns) resume_accepting(a);
     doors_go_on(a);
 }
@@ -448,7 +405,7 @@ static void *acceptor_run(void *argument)
     while (!atomic_load(&a->stop) && !finishes(a)) acceptor_turn(a);
     if (!atomic_load(&a->stop)) doors_finish(a);
     atomic_store(&a->finished, true);
-    while (!atomic_load(&a->stop) && a->refused_count) acceptor_turn(a);
+    while (!atomic_load(&a->stop) && a->refusals.count) acceptor_turn(a);
     if (a->shared) accept_shared_close(&a->accept_shared);
     atomic_store_explicit(a->turned_ns, 0, memory_order_relaxed);
     atomic_store(&a->ended, true);
@@ -459,11 +416,8 @@ static void *acceptor_run(void *argument)
 
 void acceptor_init(struct acceptor *a)
 {
-    *a = (struct acceptor){.epoll_fd = -1,
-                           .wake_fd = -1,
-                           .refused_max = ACCEPTOR_REFUSED_MAX,
-                           .finish_by_ns = UINT64_MAX};
-    for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) a->refused[i].fd = -1;
+    *a = (struct acceptor){.epoll_fd = -1, .wake_fd = -1, .finish_by_ns = UINT64_MAX};
+    refusals_init(&a->refusals);
     for (int d = 0; d < ACCEPTOR_DOORS_MAX; d++) a->doors[d].held_fd = -1;
 }
 
@@ -488,14 +442,14 @@ enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors,
                             _Atomic uint64_t *turned_ns, struct err *e)
 {
     acceptor_init(a);
-    a->refused_max = refused_max;
     a->writer = writer;
     a->conns = conns;
     a->turned_ns = turned_ns;
     a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     a->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     bool opened = a->epoll_fd >= 0 && a->wake_fd >= 0 &&
-                  watch(a, EPOLL_CTL_ADD, a->wake_fd, EPOLLIN | EPOLLET, EVENT_WAKE) == 0;
+                  watch(a, EPOLL_CTL_ADD, a->wake_fd, EPOLLIN | EPOLLET, EVENT_WAKE) == 0 &&
+                  refusals_open(&a->refusals, refused_max, a->epoll_fd, EVENT_REFUSED, writer);
     for (int d = 0; opened && d < door_count; d++) opened = door_open(a, d, &doors[d]);
     if (opened) {
         a->door_count = door_count;
@@ -559,7 +513,7 @@ void acceptor_close(struct acceptor *a)
         pthread_join(a->thread, NULL);
         sem_destroy(&a->begun);
     }
-    for (int i = 0; i < ACCEPTOR_REFUSED_MAX; i++) refused_close(a, i);
+    refusals_close(&a->refusals);
     for (int d = 0; d < ACCEPTOR_DOORS_MAX; d++) {
         if (d < a->door_count) door_close(a, &a->doors[d]);
         held_close(&a->doors[d]);

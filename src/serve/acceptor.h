@@ -5,8 +5,8 @@
  * accepting pauses for a moment. Where a port has all the connections that it may have, the loop
  * with the most of those that are silent is asked to close the ones that have been so the longest
  * (loop_ask), and a further one waits for the place. Where none is silent, or none has been for
- * long enough, it is told so (503, Retry-After) if the port has as many as it has slots; if it has
- * as many as the descriptors allow, it goes on waiting. Where a loop makes room by itself
+ * long enough, it is told so (refusals.h) if the port has as many as it has slots; if it has as
+ * many as the descriptors allow, it goes on waiting. Where a loop makes room by itself
  * (loop_config.kept_max), a further one waits to be accepted until one is closed. The one port's
  * waiting is not the other's. A pause is told once, however often it is tried in vain to end it.
  *
@@ -28,13 +28,13 @@
 #include "serve/accept_shared.h"
 #include "serve/loop.h"
 #include "serve/per_address.h"
+#include "serve/refusals.h"
 
 #include <pthread.h>
 #include <semaphore.h>
 
 enum {
     ACCEPTOR_DOORS_MAX = 2,
-    ACCEPTOR_REFUSED_MAX = 64, /* of those told 503 that may linger at a time */
     ACCEPTOR_PAUSE_MS = 100,
     ACCEPTOR_IDLE_MS =
         2000,              /* a turn comes at least as often: a thread that does not is found out */
@@ -42,14 +42,13 @@ enum {
     ACCEPTOR_ROOM_MS = 2,  /* where that is a loop that makes room, which it does at once */
     /* So long somebody waits for a silent connection to give way, which at first may not have been
      * silent for long enough, if the loops were asked so often in that time: they may get no CPU.
-     * The end is after ACCEPTOR_HELD_MS_MAX. Where it was in vain, others are refused at once for a
-     * while. */
+     * The end is after ACCEPTOR_HELD_MS_MAX, and as many turns: the process may stand still. Where
+     * it was in vain, others are refused at once for a while. */
     ACCEPTOR_HELD_MS = 250,
     ACCEPTOR_HELD_ASKS = 100,
     ACCEPTOR_HELD_MS_MAX = 5000,
     ACCEPTOR_VAIN_MS = 1000,
     ACCEPTOR_ASKED_MAX = 16, /* silent ones at a time: there may be more at the door */
-    ACCEPTOR_LINGER_MS = 1000,
     ACCEPTOR_BATCH = 64,
     /* At the end. A handshake whose SYN has been answered is over after one round trip. */
     ACCEPTOR_SETTLE_MS = 50,
@@ -80,15 +79,10 @@ struct door {
     int held_fd; /* -1: none */
     address_key held_key;
     uint64_t held_since_ns;
-    uint32_t held_asks;
+    uint32_t held_asks, held_turns;
     bool held_told;         /* it waits because descriptors are short, and that has been told */
     uint64_t vain_until_ns; /* silent connections gave no place: nobody waits for that until then */
     struct per_address addresses;
-};
-
-struct refused {
-    int fd; /* -1: none */
-    uint64_t until_ns;
 };
 
 struct acceptor {
@@ -98,9 +92,7 @@ struct acceptor {
     int epoll_fd, wake_fd;
     int door_count;
     struct door doors[ACCEPTOR_DOORS_MAX];
-    struct refused refused[ACCEPTOR_REFUSED_MAX];
-    int refused_count, refused_next;
-    int refused_max;
+    struct refusals refusals;
     uint64_t paused_until_ns; /* 0: accepting */
     bool pause_told;          /* until something is accepted again */
     bool shared;              /* a door is inherited: accept_shared is open */
@@ -116,7 +108,7 @@ struct acceptor {
 /* One that was never opened, and may be closed. */
 void acceptor_init(struct acceptor *a);
 
-/* `refused_max`: from 1 to ACCEPTOR_REFUSED_MAX. *turned_ns, the caller's, tells when the last turn
+/* `refused_max`: from 1 to REFUSALS_MAX. *turned_ns, the caller's, tells when the last turn
  * began; 0 before the first and after the last one. On failure the sockets stay the caller's. */
 enum err_code acceptor_open(struct acceptor *a, const struct door_config *doors, int door_count,
                             struct conn *conns, int refused_max, struct signal_writer *writer,

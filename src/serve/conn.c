@@ -605,8 +605,20 @@ void conn_resume(struct loop *l, struct conn *c)
     if (!conn_is_queued(c)) c->seen_ns = 0;
 }
 
+/* What came in time may not have been seen yet: the process stood still, or too much came at once.
+ * So there is one more look. Returns whether it is late all the same. */
+static bool conn_is_late(struct loop *l, struct conn *c)
+{
+    enum deadline_kind kind = c->deadline.kind;
+    uint64_t at_ns = c->deadline.at_ns;
+    if (c->state == CONN_LINGERING) return true;
+    conn_event(l, c, EPOLLIN);
+    return c->state != CONN_CLOSED && c->deadline.kind == kind && c->deadline.at_ns == at_ns;
+}
+
 void conn_expire(struct loop *l, struct conn *c)
 {
+    if (!conn_is_late(l, c)) return;
     if (c->deadline.kind != DEADLINE_HEAD && c->deadline.kind != DEADLINE_BODY) {
         conn_close(l, c);
         return;

@@ -100,7 +100,8 @@ void conn_put_off(struct loop *l, struct conn *c, uint32_t events);
 /* It is its turn again. */
 void conn_resume(struct loop *l, struct conn *c);
 
-/* Its deadline has passed. */
+/* Its deadline has passed. What has come is looked at before it is held against the peer: so in a
+ * turn of the service, too. */
 void conn_expire(struct loop *l, struct conn *c);
 
 /* At once. The struct stays readable until the end of the turn. */

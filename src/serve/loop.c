@@ -269,6 +269,16 @@ static void serve(struct loop *l, const struct epoll_event *events, int count)
     l->service->turn_end(l->service);
 }
 
+static void expire(struct loop *l)
+{
+    struct deadline *due = deadline_find_due(&l->deadlines, l->now_ns);
+    if (!due) return;
+    l->service->turn_begin(l->service);
+    do conn_expire(l, (struct conn *)(void *)due);
+    while ((due = deadline_find_due(&l->deadlines, l->now_ns)));
+    l->service->turn_end(l->service);
+}
+
 static void age_pool(struct loop *l, bool idle)
 {
     const uint64_t busy_ns = (uint64_t)(LOOP_POOL_AGE_BUSY_MS - LOOP_POOL_AGE_MS) * 1000000;
@@ -291,12 +301,10 @@ bool loop_turn(struct loop *l)
     take_arrived(l);
     serve(l, events, n);
 
-    struct deadline *due;
-    while ((due = deadline_find_due(&l->deadlines, l->now_ns)))
-        conn_expire(l, (struct conn *)(void *)due);
-    make_room(l);
-    /* Who seems to be silent is that only if all that has come was seen: not where a signal, or the
+    expire(l);
+    /* Who seems to be silent is that only if what has come was seen: not where a signal, or the
      * process being stopped and going on, ended the wait. */
+    if (n >= 0) make_room(l);
     bool all_seen = n >= 0 && n < LOOP_EVENTS_MAX;
     if (all_seen) give_way(l);
     if (l->phase_seen >= LOOP_CLOSING && all_seen) {

@@ -28,7 +28,7 @@ enum { WRITER_CONTROL, WRITER_ACCEPTOR, WRITER_ADMIN, WRITER_RELOAD, WRITERS_BES
 static void descriptors_get(struct server *s, int connections_max)
 {
     const struct descriptors wanted = {(uint32_t)connections_max, ADMIN_CONNECTIONS_MAX,
-                                       ACCEPTOR_REFUSED_MAX};
+                                       REFUSALS_MAX};
     uint64_t held = descriptors_held() + 2 * ((uint64_t)s->worker_count + 3);
     s->descriptors_max = descriptors_raise(held, &wanted);
     s->descriptors = descriptors_share(s->descriptors_max, held, &wanted);

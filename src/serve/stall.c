@@ -55,8 +55,10 @@ uint64_t stall_ns(const struct stall *s, int i, uint64_t now_ns)
 {
     uint64_t since_ns = s->threads[i].turned_ns(s->threads[i].of);
     uint64_t returned_ns = atomic_load_explicit(&s->watcher->returned_ns, memory_order_relaxed);
+    uint64_t watched_ns = loop_turned_ns(s->watcher);
     if (since_ns == 0) return 0;
     if (since_ns < returned_ns) since_ns = returned_ns;
+    if (watched_ns < now_ns) now_ns = watched_ns;
     return since_ns < now_ns ? now_ns - since_ns : 0;
 }
 

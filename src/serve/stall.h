@@ -4,7 +4,8 @@
  * unless the watcher, the loop on which this is asked, stood still too: then nobody turned, because
  * the process was stopped, or the machine, and whoever is looked at first afterwards must not be
  * accused of it. So a thread's time counts from the later of its own last turn and the watcher's
- * return from a gap (LOOP_GAP_MS).
+ * return from a gap (LOOP_GAP_MS), to the beginning of the watcher's turn: in the middle of it,
+ * too, the process may have been stopped.
  *
  * Threads: what is added before the threads run may be asked for by any thread from then on.
  * Ownership: the caller's struct; it refers to its threads' structs, which outlive it. */

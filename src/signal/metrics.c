@@ -304,6 +304,9 @@ static void render(struct page *p, enum signal_metric metric)
         counter_sample(p, metric, "per_address_max", COUNTER_CONNECTIONS_REFUSED_PER_ADDRESS);
         counter_sample(p, metric, "buffers_max", COUNTER_CONNECTIONS_REFUSED_BUFFERS);
         break;
+    case METRIC_CONNECTIONS_UNTOLD:
+        counter_sample(p, metric, NULL, COUNTER_CONNECTIONS_UNTOLD);
+        break;
     case METRIC_SCRAPES_CUT:
         counter_sample(p, metric, NULL, COUNTER_SCRAPES_CUT);
         break;

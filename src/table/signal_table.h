@@ -271,6 +271,10 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
       "Connections accepted on the decision port", "a connection", RARE)                          \
     X(CONNECTIONS_REFUSED, "interlude_connections_refused", COUNTER, "reason",                    \
       "Connections refused or ended because of a limit", "a connection", NEVER)                   \
+    X(CONNECTIONS_UNTOLD, "interlude_connections_untold", COUNTER, "",                            \
+      "Connections refused that were ended without an answer: no request came within a second, "  \
+      "or too many others waited to be told",                                                     \
+      "a connection", NEVER)                                                                      \
     X(SCRAPES_CUT, "interlude_scrapes_cut", COUNTER, "",                                          \
       "Scrapes cut off because their reader was so slow that their text was needed again",        \
       "a scrape", NEVER)                                                                          \

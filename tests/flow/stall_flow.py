@@ -50,7 +50,12 @@ class Stall(unittest.TestCase):
         cls.waiting = Connection(cls.stopped.operations, seconds=60)
         cls.addClassCleanup(cls.waiting.close)
         assert cls.ask(cls.waiting, "/healthz").status == 200
+        cls.begun = Connection(cls.stopped.decisions, seconds=60)
+        cls.addClassCleanup(cls.begun.close)
+        cls.begun.send(decide() + decide()[:40])
+        assert cls.begun.answer().status == 200
         cls.stopped.signal(signal.SIGSTOP)
+        cls.begun.send(decide()[40:])
         cls.waiting.send(request("/healthz", None, "GET"))
 
     @classmethod
@@ -142,9 +147,11 @@ class Stall(unittest.TestCase):
         return a.body.decode() if a.status == 503 else None
 
     def test_the_whole_process_stood_still(self):
-        """Its own workers were accused of it, by the first probe after a pause."""
+        """Its own workers were accused of it, by the first probe after a pause; and a client whose
+        request had come meanwhile, which was told 408."""
         time.sleep(max(0, self.began + LIMIT_S + 0.5 - time.monotonic()))
         self.stopped.signal(signal.SIGCONT)
         a = self.waiting.answer()
         self.assertEqual((a.status, a.body), (200, b"ok\n"))
+        self.assertEqual(self.begun.answer().status, 200)
         self.assertEqual(get(self.stopped.operations, "/healthz").status, 200)

@@ -34,6 +34,7 @@ http {{
             proxy_http_version 1.1;
             proxy_set_header Connection "{connection}";
             proxy_set_header Host localhost;
+            {location}
         }}
     }}
 }}
@@ -77,25 +78,26 @@ http {{
 """
 
 
-def configuration(name, directory, port, servers, keep):
+def configuration(name, directory, port, servers, keep, location=""):
     more = {"directory": directory, "port": port, "first": servers[0], "second": servers[1]}
     if name == "nginx":
         return NGINX.format(keepalive="keepalive 32;" if keep else "",
-                            connection="" if keep else "close", **more)
+                            connection="" if keep else "close", location=location, **more)
     return HAPROXY.format(reuse="http-reuse always" if keep else
                           "option http-server-close\n    http-reuse never", **more)
 
 
 class Proxy:
-    """`keep`: connections to the servers are kept and used again. Or `text`: the `http` block of an
-    nginx, or a HAProxy's whole configuration, that listens on `port`."""
+    """`keep`: connections to the servers are kept and used again. `location`: further settings of
+    nginx's. Or `text`: the `http` block of an nginx, or a HAProxy's whole configuration, that
+    listens on `port`."""
 
-    def __init__(self, name, servers=None, keep=True, text=None, port=None):
+    def __init__(self, name, servers=None, keep=True, location="", text=None, port=None):
         self.name = name
         self.directory = tempfile.mkdtemp(prefix="interlude-proxy-")
         self.address = ("127.0.0.1", port or free_port())
         if text is None:
-            text = configuration(name, self.directory, self.address[1], servers, keep)
+            text = configuration(name, self.directory, self.address[1], servers, keep, location)
         elif name == "nginx":
             text = NGINX_AROUND.format(directory=self.directory, http=text)
         path = os.path.join(self.directory, "conf")

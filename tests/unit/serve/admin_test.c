@@ -17,6 +17,7 @@ struct fixture {
     struct admin admin;
     struct stall stall;
     struct loop *watcher;
+    int turn_ms; /* so long ago its turn began */
     _Atomic uint64_t scribe_ns;
     struct signals *signals;
     struct loop *workers[WORKERS];
@@ -92,8 +93,14 @@ static const struct route *route_of(enum route_id id)
 }
 
 /* The status; the answer is in f->memory, NUL-terminated, and with it the text behind it. */
+static uint64_t ago_ns(int ms)
+{
+    return clock_mono_ns() - (uint64_t)ms * 1000000;
+}
+
 static int ask(enum route_id id, bool head_only, size_t cap)
 {
+    atomic_store(&f->watcher->turned_ns, ago_ns(f->turn_ms));
     struct http_reader reader;
     http_reader_init(&reader);
     reader.host = (struct http_range){0, 9};
@@ -130,7 +137,7 @@ static void a_worker_that_is_stuck(void **state)
         const char *says;
     } rows[] = {
         {0, 200, "\r\n\r\nok\n"},
-        {4, 200, "\r\n\r\nok\n"},
+        {3, 200, "\r\n\r\nok\n"},
         {5, 503, "the thread worker-1 has not turned for 5 s\n"},
         {60, 503, "the thread worker-1 has not turned for 60 s\n"},
     };
@@ -140,11 +147,6 @@ static void a_worker_that_is_stuck(void **state)
         assert_int_equal(ask(ROUTE_HEALTHZ, false, sizeof f->memory - 1), rows[i].status);
         if (!strstr(f->memory, rows[i].says)) fail_msg("%s", f->memory);
     }
-}
-
-static uint64_t ago_ns(int ms)
-{
-    return clock_mono_ns() - (uint64_t)ms * 1000000;
 }
 
 static int health(void)
@@ -175,14 +177,29 @@ static void the_whole_process_stood_still(void **state)
         int turned_ms, returned_ms; /* ago; -1: the watcher never stood still */
         int status;
     } rows[] = {
-        {6000, 0, 200},     {6000, 4900, 200},  {60000, 4900, 200}, {60000, 5000, 503},
-        {60000, 5100, 503}, {5000, 60000, 503}, {4900, 60000, 200}, {6000, -1, 503},
+        {6000, 0, 200},     {6000, 3000, 200},  {60000, 3000, 200}, {60000, 5000, 503},
+        {60000, 5100, 503}, {5000, 60000, 503}, {3000, 60000, 200}, {6000, -1, 503},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         atomic_store(&f->workers[0]->turned_ns, ago_ns(rows[i].turned_ms));
         atomic_store(&f->workers[1]->turned_ns, ago_ns(0));
         atomic_store(&f->watcher->returned_ns,
                      rows[i].returned_ms < 0 ? 0 : ago_ns(rows[i].returned_ms));
+        if (health() != rows[i].status) fail_msg("row %zu: %s", i, f->memory);
+    }
+}
+
+/* And the watcher was in the middle of a turn. */
+static void the_whole_process_stood_still_within_a_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        int turned_ms, turn_ms; /* ago: the worker's, the watcher's */
+        int status;
+    } rows[] = {{6100, 6000, 200}, {9000, 6000, 200}, {11000, 6000, 503}, {5000, 6000, 200}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        atomic_store(&f->workers[0]->turned_ns, ago_ns(rows[i].turned_ms));
+        f->turn_ms = rows[i].turn_ms;
         if (health() != rows[i].status) fail_msg("row %zu: %s", i, f->memory);
     }
 }
@@ -360,6 +377,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_worker_that_is_stuck, setup, teardown),
         cmocka_unit_test_setup_teardown(a_log_that_hangs, setup, teardown),
         cmocka_unit_test_setup_teardown(the_whole_process_stood_still, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_whole_process_stood_still_within_a_turn, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_worker_that_has_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(every_answer_is_for_this_time_and_as_it_says, setup,
                                         teardown),

@@ -15,6 +15,18 @@ uint64_t __wrap_clock_mono_ns(void)
     return by_hand ? now_ns += step_ns : __real_clock_mono_ns();
 }
 
+static bool interrupted; /* the next wait ends so, as after SIGSTOP and SIGCONT */
+
+int __real_epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms);
+int __wrap_epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms);
+int __wrap_epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
+{
+    if (!interrupted) return __real_epoll_wait(fd, events, max, timeout_ms);
+    interrupted = false;
+    errno = EINTR;
+    return -1;
+}
+
 static void later(int ms)
 {
     now_ns += (uint64_t)ms * 1000000;
@@ -436,6 +448,59 @@ static void what_waits_for_its_turn_does_not_expire(void **state)
     assert_int_equal(hand->conns[many].state, CONN_READING);
 }
 
+/* All that was sent while nobody looked is there, more of it than a turn sees: it was told 408. The
+ * last one has not sent the rest. */
+static void what_came_in_time_is_not_late(void **state)
+{
+    (void)state;
+    enum { COUNT = LOOP_EVENTS_MAX + 100, HALF = 20 };
+    char whole[200];
+    snprintf(whole, sizeof whole, HAND_DECIDE, 7);
+    for (int i = 0; i <= COUNT; i++) {
+        hand_connect();
+        hand_turn();
+        if (i % 3 != 0 || i == COUNT) hand_send((uint32_t)i, whole, HALF);
+        hand_turn();
+    }
+    later(3600 * 1000);
+    for (int i = 0; i < COUNT; i++) {
+        size_t from = i % 3 != 0 ? HALF : 0;
+        hand_send((uint32_t)i, whole + from, strlen(whole) - from);
+    }
+    for (int turn = 0; turn < 20; turn++) hand_turn();
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(hand_read((uint32_t)i, text, sizeof text) > 0);
+        assert_int_equal(hand_count(text, " 200 OK"), 1);
+    }
+    assert_int_equal(hand->answers, COUNT);
+    assert_true(hand_read(COUNT, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"code\":\"timeout\""));
+}
+
+/* More connections than may stay, and a request has come on all but the last ones: whoever asked is
+ * answered before he has to make room. */
+static void what_came_is_answered_before_room_is_made(void **state)
+{
+    (void)state;
+    enum { COUNT = 40, KEPT = 30 };
+    hand->loop.kept_max = KEPT;
+    for (int i = 0; i < COUNT; i++) {
+        uint32_t slot = hand_connect();
+        if (i + 1 == KEPT) hand_turn();
+        hand_send(slot, HAND_GET("/healthz"), strlen(HAND_GET("/healthz")));
+    }
+    interrupted = true;
+    hand_turn();
+    for (int turn = 0; turn < 20; turn++) hand_turn();
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_true(hand_read(i, text, sizeof text) > 0);
+        assert_int_equal(hand_count(text, " 200 OK"), 1);
+    }
+    int closed = 0;
+    for (uint32_t i = 0; i < COUNT; i++) closed += hand_read(i, text, sizeof text) < 0;
+    assert_int_equal(closed, COUNT - KEPT);
+}
+
 /* ---- giving way ---- */
 
 static void the_longest_silent_give_way(void **state)
@@ -510,6 +575,8 @@ int main(void)
         DECISIONS(memory_that_was_needed_goes_back),
         DECISIONS(no_limit_begins_anew_by_waiting_for_a_turn),
         DECISIONS(what_waits_for_its_turn_does_not_expire),
+        DECISIONS(what_came_in_time_is_not_late),
+        OPERATIONS(what_came_is_answered_before_room_is_made),
         DECISIONS(the_longest_silent_give_way),
         DECISIONS(who_asks_does_not_give_way),
     };
