@@ -54,7 +54,7 @@ struct reload_outcome {
     bool changed, version_reused;
     char version[NAME_BYTES_MAX + 1]; /* of the plan that is served now */
     char fingerprint[13], fingerprint_before[13];
-    uint32_t units_moved_ppm;  /* see plan_units_moved_ppm */
+    uint32_t units_moved_ppm; /* see plan_units_moved_ppm */
     struct settings_names not_applied;
     struct plan_weaker weaker; /* what it took away, or would have */
     struct plan_errors errors; /* where code is not ERR_OK; at least one */

@@ -102,7 +102,8 @@ static void make_assignments(struct maker *m, struct variant_cells *v, int varia
 
 static bool asks_rules(const struct policy *policy)
 {
-    return policy_is(policy, POLICY_HAS_RULES) || (policy->fallback && asks_rules(policy->fallback));
+    return policy_is(policy, POLICY_HAS_RULES) ||
+           (policy->fallback && asks_rules(policy->fallback));
 }
 
 static void make_variant(struct maker *m, int variant)
