@@ -35,7 +35,7 @@ FLOOR_app    := base wire table rule policy decide plan signal record serve lab 
 VERSION := $(shell cat VERSION)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+WARN := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
         -Wpointer-arith -Wwrite-strings -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 # What decides must decide the same everywhere: no fused multiply-add, no relaxed floating point.
 SAME := -ffp-contract=off -fno-fast-math -fno-math-errno

@@ -18,10 +18,19 @@ enum { PLANS = 64, BODY_BYTES_MAX = 16 * 1024 };
 /* How a plan's conditions read, so that they need no evaluator here. */
 enum ad_free { AD_FREE_NONE, AD_FREE_GUARDED, AD_FREE_BARE };
 
+/* The guardrails, as they are worked out here; -1: none. */
+struct model {
+    enum ad_free ad_free;
+    int64_t grace_period_ms, min_gap_ms;
+    int64_t ads_per_hour, ad_seconds_per_hour, ads_per_day;
+    bool car_cap; /* two ads an hour in a car; where that is not known too, unless permissive */
+    bool cooldown, content_remaining, content_boundary;
+    uint64_t permissive; /* REASON_BIT */
+};
+
 static struct fuzz_plan {
     struct plan *plan;
-    enum ad_free ad_free;
-    bool car_cap; /* two ads an hour in a car; where that is not known too, unless permissive */
+    struct model model;
 } plans[PLANS];
 
 static uint64_t below(struct rng *r, uint64_t n)
@@ -29,28 +38,40 @@ static uint64_t below(struct rng *r, uint64_t n)
     return rng_next(r) % n;
 }
 
-static void vary_guardrails(struct fuzz_plan *p, struct rng *r)
+static void vary_model(struct model *m, struct rng *r)
 {
-    struct plan_guardrails *g = &p->plan->guardrails;
-    fixture_no_guardrails(p->plan);
     static const int64_t periods_ms[] = {-1, 0, 1, 1500, 180000, 300000};
-    g->grace_period_ms = periods_ms[below(r, 6)];
-    g->min_gap_ms = periods_ms[below(r, 6)];
-    g->cooldown = below(r, 2);
-    g->content_remaining = below(r, 2);
-    g->content_boundary = below(r, 3) == 0;
-    if (below(r, 2)) fixture_cap(&g->ads_per_hour, NULL, (int64_t)below(r, 8));
-    if (below(r, 2)) fixture_cap(&g->ad_seconds_per_hour, NULL, (int64_t)below(r, 240));
-    if (below(r, 2)) fixture_cap(&g->ads_per_day, NULL, (int64_t)below(r, 20));
-    p->car_cap = below(r, 3) == 0;
-    if (p->car_cap) fixture_cap(&g->ads_per_hour, fixture_rule(p->plan, "car"), 2);
-    p->ad_free = (enum ad_free)below(r, 3);
-    if (p->ad_free != AD_FREE_NONE)
-        g->ad_free =
-            fixture_rule(p->plan, p->ad_free == AD_FREE_BARE ? "tier == 'premium'"
-                                                             : "has(tier) && tier == 'premium'");
-    g->permissive = (uint32_t)rng_next(r);
-    if (below(r, 2)) g->permissive = 0;
+    m->grace_period_ms = periods_ms[below(r, 6)];
+    m->min_gap_ms = periods_ms[below(r, 6)];
+    m->cooldown = below(r, 2);
+    m->content_remaining = below(r, 2);
+    m->content_boundary = below(r, 3) == 0;
+    m->ads_per_hour = below(r, 2) ? (int64_t)below(r, 8) : -1;
+    m->ad_seconds_per_hour = below(r, 2) ? (int64_t)below(r, 240) : -1;
+    m->ads_per_day = below(r, 2) ? (int64_t)below(r, 20) : -1;
+    m->car_cap = below(r, 3) == 0;
+    m->ad_free = (enum ad_free)below(r, 3);
+    m->permissive = rng_next(r);
+    if (below(r, 2)) m->permissive = 0;
+}
+
+static void plan_follow(struct plan *plan, const struct model *m)
+{
+    static const char *const ad_free[] = {
+        [AD_FREE_BARE] = "tier == 'premium'", [AD_FREE_GUARDED] = "has(tier) && tier == 'premium'"};
+    fixture_no_guardrails(plan);
+    if (m->ad_free != AD_FREE_NONE) fixture_ad_free(plan, ad_free[m->ad_free]);
+    if (m->grace_period_ms >= 0) fixture_period(plan, GUARDRAIL_GRACE_PERIOD, m->grace_period_ms);
+    if (m->min_gap_ms >= 0) fixture_period(plan, GUARDRAIL_MIN_GAP, m->min_gap_ms);
+    if (m->cooldown) fixture_guardrail(plan, GUARDRAIL_COOLDOWN);
+    if (m->ads_per_hour >= 0) fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, m->ads_per_hour);
+    if (m->car_cap) fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, fixture_rule(plan, "car"), 2);
+    if (m->ad_seconds_per_hour >= 0)
+        fixture_cap(plan, GUARDRAIL_AD_SECONDS_PER_HOUR, NULL, m->ad_seconds_per_hour);
+    if (m->ads_per_day >= 0) fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, NULL, m->ads_per_day);
+    if (m->content_remaining) fixture_guardrail(plan, GUARDRAIL_CONTENT_REMAINING);
+    if (m->content_boundary) fixture_guardrail(plan, GUARDRAIL_CONTENT_BOUNDARY);
+    fixture_permissive(plan, m->permissive);
 }
 
 static void vary_policies(struct plan *plan, struct rng *r)
@@ -98,9 +119,15 @@ static void plans_make(void)
         if (i > 0) {
             vary_actions(plans[i].plan, &r);
             vary_policies(plans[i].plan, &r);
-            vary_guardrails(&plans[i], &r);
+            vary_model(&plans[i].model, &r);
+            plan_follow(plans[i].plan, &plans[i].model);
         } else {
-            plans[i].ad_free = AD_FREE_GUARDED;
+            plans[i].model = (struct model){.ad_free = AD_FREE_GUARDED,
+                                            .grace_period_ms = 180000,
+                                            .min_gap_ms = 300000,
+                                            .ads_per_hour = 6,
+                                            .ad_seconds_per_hour = 240,
+                                            .ads_per_day = -1};
         }
         fixture_finish(plans[i].plan);
     }
@@ -235,99 +262,96 @@ static int64_t number_of(const struct request *request, int slot)
     return attribute_known(a, slot) ? a->values[slot].i : -1;
 }
 
-static bool enforced_unknown(const struct plan *plan, enum reason guardrail)
+static bool enforced_unknown(const struct model *m, enum reason guardrail)
 {
-    return !(plan->guardrails.permissive >> guardrail & 1);
+    return !(m->permissive & REASON_BIT(guardrail));
 }
 
-static bool ad_free_of(const struct fuzz_plan *p, const struct request *request)
+static bool ad_free_of(const struct model *m, const struct request *request)
 {
     const struct attributes *a = &request->attributes;
-    if (p->ad_free == AD_FREE_NONE) return false;
+    if (m->ad_free == AD_FREE_NONE) return false;
     bool absent = !((a->known | a->invalid) >> ATTRIBUTE_SLOT_TIER & 1);
-    if (absent && p->ad_free == AD_FREE_GUARDED) return false;
-    if (!attribute_known(a, ATTRIBUTE_SLOT_TIER)) return enforced_unknown(p->plan, REASON_AD_FREE);
+    if (absent && m->ad_free == AD_FREE_GUARDED) return false;
+    if (!attribute_known(a, ATTRIBUTE_SLOT_TIER)) return enforced_unknown(m, REASON_AD_FREE);
     return span_is(a->values[ATTRIBUTE_SLOT_TIER].s, "premium");
 }
 
-static bool periods_allow(const struct plan *plan, const struct request *request)
+static bool periods_allow(const struct model *m, const struct request *request)
 {
-    const struct plan_guardrails *g = &plan->guardrails;
     int64_t elapsed = number_of(request, ATTRIBUTE_SLOT_ELAPSED_S);
     int64_t gap = number_of(request, ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END);
-    if (g->grace_period_ms >= 0) {
-        if (elapsed < 0 && enforced_unknown(plan, REASON_GRACE_PERIOD)) return false;
-        if (elapsed >= 0 && (double)elapsed * 1000 < (double)g->grace_period_ms) return false;
+    if (m->grace_period_ms >= 0) {
+        if (elapsed < 0 && enforced_unknown(m, REASON_GRACE_PERIOD)) return false;
+        if (elapsed >= 0 && (double)elapsed * 1000 < (double)m->grace_period_ms) return false;
     }
-    if (g->min_gap_ms >= 0) {
+    if (m->min_gap_ms >= 0) {
         bool no_break = number_of(request, ATTRIBUTE_SLOT_BREAKS_IN_SESSION) == 0;
-        if (gap < 0 && !no_break && enforced_unknown(plan, REASON_MIN_GAP)) return false;
-        if (gap >= 0 && (double)gap * 1000 < (double)g->min_gap_ms) return false;
+        if (gap < 0 && !no_break && enforced_unknown(m, REASON_MIN_GAP)) return false;
+        if (gap >= 0 && (double)gap * 1000 < (double)m->min_gap_ms) return false;
     }
-    if (!g->cooldown || !request->last_sent) return true;
+    if (!m->cooldown || !request->last_sent) return true;
     const struct attributes *a = &request->attributes;
     if (!attribute_known(a, ATTRIBUTE_SLOT_LAST_SECONDS_AGO) ||
         !attribute_known(a, ATTRIBUTE_SLOT_LAST_COOLDOWN_S))
-        return !enforced_unknown(plan, REASON_COOLDOWN);
+        return !enforced_unknown(m, REASON_COOLDOWN);
     double ago = a->values[ATTRIBUTE_SLOT_LAST_SECONDS_AGO].d;
     double cooldown = a->values[ATTRIBUTE_SLOT_LAST_COOLDOWN_S].d;
     INVARIANT(ago >= 0 && ago <= 1e9 && cooldown >= 0 && cooldown <= 1e9);
     return ago >= cooldown;
 }
 
-static bool cap_allows(const struct plan *plan, enum reason guardrail, int64_t used, int64_t max,
+static bool cap_allows(const struct model *m, enum reason guardrail, int64_t used, int64_t max,
                        double cost)
 {
-    if (used < 0) return !enforced_unknown(plan, guardrail);
+    if (used < 0) return !enforced_unknown(m, guardrail);
     return (double)used + cost <= (double)max;
 }
 
-static bool caps_allow(const struct fuzz_plan *p, const struct request *request,
+static bool caps_allow(const struct model *m, const struct request *request,
                        const struct action *action)
 {
-    const struct plan_guardrails *g = &p->plan->guardrails;
     const struct attributes *a = &request->attributes;
     double seconds = (double)action->max_duration_ms / 1000;
     int64_t hour = number_of(request, ATTRIBUTE_SLOT_ADS_LAST_HOUR);
-    bool car = attribute_known(a, ATTRIBUTE_SLOT_CAR)
-                   ? a->values[ATTRIBUTE_SLOT_CAR].b
-                   : enforced_unknown(p->plan, REASON_ADS_PER_HOUR);
-    if (g->ads_per_hour.count > p->car_cap &&
-        !cap_allows(p->plan, REASON_ADS_PER_HOUR, hour, g->ads_per_hour.items[0].max, action->ads))
+    bool car = attribute_known(a, ATTRIBUTE_SLOT_CAR) ? a->values[ATTRIBUTE_SLOT_CAR].b
+                                                      : enforced_unknown(m, REASON_ADS_PER_HOUR);
+    if (m->ads_per_hour >= 0 &&
+        !cap_allows(m, REASON_ADS_PER_HOUR, hour, m->ads_per_hour, action->ads))
         return false;
-    if (p->car_cap && car && !cap_allows(p->plan, REASON_ADS_PER_HOUR, hour, 2, action->ads))
+    if (m->car_cap && car && !cap_allows(m, REASON_ADS_PER_HOUR, hour, 2, action->ads))
         return false;
-    if (g->ad_seconds_per_hour.count &&
-        !cap_allows(p->plan, REASON_AD_SECONDS_PER_HOUR,
-                    number_of(request, ATTRIBUTE_SLOT_AD_SECONDS_LAST_HOUR),
-                    g->ad_seconds_per_hour.items[0].max, seconds))
+    if (m->ad_seconds_per_hour >= 0 &&
+        !cap_allows(m, REASON_AD_SECONDS_PER_HOUR,
+                    number_of(request, ATTRIBUTE_SLOT_AD_SECONDS_LAST_HOUR), m->ad_seconds_per_hour,
+                    seconds))
         return false;
-    return !g->ads_per_day.count ||
-           cap_allows(p->plan, REASON_ADS_PER_DAY, number_of(request, ATTRIBUTE_SLOT_ADS_TODAY),
-                      g->ads_per_day.items[0].max, action->ads);
+    return m->ads_per_day < 0 ||
+           cap_allows(m, REASON_ADS_PER_DAY, number_of(request, ATTRIBUTE_SLOT_ADS_TODAY),
+                      m->ads_per_day, action->ads);
 }
 
-static bool content_allows(const struct plan *plan, const struct request *request,
+static bool content_allows(const struct model *m, const struct request *request,
                            const struct action *action)
 {
-    const struct plan_guardrails *g = &plan->guardrails;
     const struct attributes *a = &request->attributes;
-    if (g->content_remaining) {
+    if (m->content_remaining) {
         int64_t left = number_of(request, ATTRIBUTE_SLOT_CONTENT_REMAINING_S);
-        if (left < 0 && enforced_unknown(plan, REASON_CONTENT_REMAINING)) return false;
+        if (left < 0 && enforced_unknown(m, REASON_CONTENT_REMAINING)) return false;
         if (left >= 0 && (double)left * 1000 < (double)action->max_duration_ms) return false;
     }
-    if (!g->content_boundary) return true;
+    if (!m->content_boundary) return true;
     if (!attribute_known(a, ATTRIBUTE_SLOT_AT_CONTENT_BOUNDARY))
-        return !enforced_unknown(plan, REASON_CONTENT_BOUNDARY);
+        return !enforced_unknown(m, REASON_CONTENT_BOUNDARY);
     return a->values[ATTRIBUTE_SLOT_AT_CONTENT_BOUNDARY].b;
 }
 
 static bool allowed(const struct fuzz_plan *p, const struct request *request, int action)
 {
     const struct action *of = &p->plan->actions.actions[action];
-    return of->ads == 0 || (!ad_free_of(p, request) && periods_allow(p->plan, request) &&
-                            caps_allow(p, request, of) && content_allows(p->plan, request, of));
+    const struct model *m = &p->model;
+    return of->ads == 0 || (!ad_free_of(m, request) && periods_allow(m, request) &&
+                            caps_allow(m, request, of) && content_allows(m, request, of));
 }
 
 static void check_guardrails(const struct fuzz_plan *p, const struct run *run)
@@ -344,10 +368,10 @@ static void check_guardrails(const struct fuzz_plan *p, const struct run *run)
     for (int i = 0; i < p->plan->actions.count; i++)
         INVARIANT(action_in(d->eligible, i) ==
                   (action_in(from, i) && allowed(p, &run->request, i)));
-    INVARIANT(!d->asked == ad_free_of(p, &run->request));
+    INVARIANT(!d->asked == ad_free_of(&p->model, &run->request));
     INVARIANT(d->cooldown_s >= 0);
-    if (d->asked && d->ads > 0 && p->plan->guardrails.min_gap_ms > 0)
-        INVARIANT(d->cooldown_s * 1000 >= p->plan->guardrails.min_gap_ms);
+    if (d->asked && d->ads > 0 && p->model.min_gap_ms > 0)
+        INVARIANT(d->cooldown_s * 1000 >= p->model.min_gap_ms);
     INVARIANT(action_in(d->eligible, d->wanted) ? d->wanted == d->action : d->choice.rule >= 0);
 }
 

@@ -51,10 +51,10 @@ void allocate(const struct plan *plan, const struct request *request, struct dec
     } else if (request->variant == REQUEST_VARIANT_UNKNOWN) {
         out->assignment = ASSIGNMENT_UNKNOWN_VARIANT;
         out->variant_unknown = true;
-        out->reasons |= 1u << REASON_UNKNOWN_VARIANT;
+        out->reasons |= REASON_BIT(REASON_UNKNOWN_VARIANT);
     } else if (plan->experiment_count && !request->unit_id.len) {
         out->assignment = ASSIGNMENT_NO_UNIT;
-        out->reasons |= 1u << REASON_NO_UNIT;
+        out->reasons |= REASON_BIT(REASON_NO_UNIT);
     } else if (!allocate_experiment(plan, request->unit_id, out)) {
         out->assignment = ASSIGNMENT_DEFAULT;
     }

@@ -1,5 +1,5 @@
 /* decide: allocate, gate, presence, mask, choose, settle. */
-#include "decide/decide.h"
+#include "decide/guardrail.h"
 
 /* What conditions can read beside the session. */
 static void fill_context(const struct plan *plan, struct request *request, int64_t now_us,
@@ -58,16 +58,16 @@ static void choose(const struct plan *plan, const struct request *request, struc
 }
 
 /* The words for who decided, and why. */
-static uint32_t reasons_of(const struct decision *d)
+static uint64_t reasons_of(const struct decision *d)
 {
-    uint32_t reasons = d->masked;
+    uint64_t reasons = d->masked;
     if (!d->asked) return reasons;
-    if (d->policy->kind != POLICY_FIXED)
-        reasons |= 1u << REASON_POLICY;
+    if (!policy_is(d->policy, POLICY_HAS_RULES))
+        reasons |= REASON_BIT(REASON_POLICY);
     else
-        reasons |= 1u << (d->choice.rule >= 0 ? REASON_RULE : REASON_NO_RULE);
-    if (d->presence.fallback != FALLBACK_NONE) reasons |= 1u << REASON_FALLBACK;
-    if (d->presence.prior_family) reasons |= 1u << REASON_PRIOR_FAMILY;
+        reasons |= REASON_BIT(d->choice.rule >= 0 ? REASON_RULE : REASON_NO_RULE);
+    if (d->presence.fallback != FALLBACK_NONE) reasons |= REASON_BIT(REASON_FALLBACK);
+    if (d->presence.prior_family) reasons |= REASON_BIT(REASON_PRIOR_FAMILY);
     return reasons;
 }
 
@@ -95,8 +95,8 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
     const struct policy *policy = plan->variants[out->variant].policy;
     fill_context(plan, request, now_us, out->variant);
 
-    bool ad_free = guardrail_ad_free(plan, request, out);
-    out->asked = ad_free ? NULL : policy;
+    bool settled = guardrail_gate(plan, request, out);
+    out->asked = settled ? NULL : policy;
     out->policy = policy;
     probe_mark(probe, STAGE_ALLOCATE);
 
@@ -104,9 +104,8 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
     presence_classify_state(plan, out->asked, request, &out->state);
     probe_mark(probe, STAGE_PRESENCE);
 
-    if (ad_free) {
+    if (settled) {
         int none = plan->actions.no_ads;
-        out->masked = 1u << REASON_AD_FREE;
         out->eligible = action_bit(none);
         out->choice =
             (struct choice){.action = none, .wanted = none, .rule = -1, .cooldown_ms = -1};

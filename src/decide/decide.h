@@ -17,10 +17,10 @@ struct decision {
     struct presence presence;
     struct session_state state;
 
-    uint32_t masked; /* bit r of enum reason: that guardrail took away an action */
+    uint64_t masked; /* bit r of enum reason: that guardrail took away an action */
     /* Bit r: something that the guardrail reads is unknown, and so it was taken to be in force
      * (conservative), or was in part or whole not enforced (permissive). */
-    uint32_t assumed, unenforced;
+    uint64_t assumed, unenforced;
     action_set eligible;
     struct choice choice;
     int action;
@@ -28,7 +28,7 @@ struct decision {
     int ads;
     int64_t max_duration_s; /* 0: none */
     int64_t cooldown_s;
-    uint32_t reasons; /* bit r of enum reason */
+    uint64_t reasons; /* REASON_BIT */
 };
 
 /* `now_us`: the request's time if it has one, else the clock's, in microseconds since 1970. Fills
@@ -40,17 +40,5 @@ void decide(const struct plan *plan, struct request *request, int64_t now_us, st
 void allocate(const struct plan *plan, const struct request *request, struct decision *out);
 /* ppm(tag) = murmur3_x86_32(salt "/" tag "/" unit, 0) x 1,000,000 >> 32 */
 uint32_t allocate_ppm(struct span salt, const char *tag, struct span unit);
-
-/* guardrail.c */
-bool guardrail_ad_free(const struct plan *plan, const struct request *request,
-                       struct decision *out);
-/* Returns the actions that are left of `from`, and sets out->masked. Both add to out->assumed and
- * out->unenforced; for guardrail_ad_free, `out` may be NULL. */
-action_set guardrail_mask(const struct plan *plan, const struct request *request, action_set from,
-                          struct decision *out);
-/* The cooldown, raised to what grace period, gap and last cooldown still ask for; seconds, rounded
- * up. */
-int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *request, int64_t own_ms,
-                             bool ads);
 
 #endif

@@ -4,6 +4,8 @@
  * ordinary request pays nothing. */
 #include "decide/reply.h"
 
+#include "decide/guardrail.h"
+
 #include "wire/json_write.h"
 
 static void put_set(struct buf *b, const struct plan *plan, action_set set)
@@ -115,30 +117,34 @@ static void explain_presence(struct buf *b, const struct plan *plan, const struc
     buf_char(b, '}');
 }
 
-/* A listener without ads; or one of whom too little is known to say so, who is taken for one unless
- * the plan is permissive. */
+/* What settled it: the condition, or that too little is known to judge it, unless the plan is
+ * permissive. */
+static void put_gate(struct buf *b, const struct plan_guardrail *g, const struct decision *d)
+{
+    uint64_t bit = REASON_BIT(g->row->reason);
+    if (!((d->masked | d->unenforced) & bit)) return;
+    put_text(b, "guardrail", g->row->word);
+    put_text(b, "when", rule_text(g->when));
+    put_text(b, "because",
+             d->unenforced & bit ? SPAN("not enforced: unknown")
+             : d->assumed & bit  ? SPAN("unknown")
+                                 : SPAN("true"));
+}
+
 static void explain_gate(struct buf *b, const struct plan *plan, const struct decision *d)
 {
-    const uint32_t ad_free = 1u << REASON_AD_FREE;
     buf_lit(b, ",{\"step\":\"gate\",\"asked\":");
     buf_span(b, d->asked ? SPAN("true") : SPAN("false"));
-    if (!d->asked || d->unenforced & ad_free) {
-        put_text(b, "guardrail", reason_word(REASON_AD_FREE));
-        put_text(b, "when", rule_text(plan->guardrails.ad_free));
-        put_text(b, "because",
-                 d->unenforced & ad_free ? SPAN("not enforced: unknown")
-                 : d->assumed & ad_free  ? SPAN("unknown")
-                                         : SPAN("true"));
-    }
+    for (int i = 0; i < plan->gate_count; i++) put_gate(b, &plan->guardrails[i], d);
     buf_char(b, '}');
 }
 
-static void put_guardrail(struct buf *b, bool *first, enum reason guardrail, struct span what)
+static void put_guardrail(struct buf *b, bool *first, const struct guardrail *row, struct span what)
 {
     if (!*first) buf_char(b, ',');
     *first = false;
     buf_char(b, '{');
-    put_text(b, "guardrail", reason_word(guardrail));
+    put_text(b, "guardrail", row->word);
     put_text(b, "what", what);
     buf_char(b, '}');
 }
@@ -148,12 +154,13 @@ static void explain_mask(struct buf *b, const struct plan *plan, const struct de
 {
     buf_lit(b, ",{\"step\":\"mask\",\"guardrails\":[");
     bool first = true;
-    for (int r = REASON_AD_FREE + 1; r <= GUARDRAIL_LAST; r++) { /* `ad_free` is the gate's */
-        if (d->masked >> r & 1)
-            put_guardrail(b, &first, (enum reason)r,
-                          d->assumed >> r & 1 ? SPAN("masked: unknown") : SPAN("masked"));
-        if (d->unenforced >> r & 1)
-            put_guardrail(b, &first, (enum reason)r, SPAN("not enforced: unknown"));
+    for (int i = plan->gate_count; i < plan->guardrail_count; i++) {
+        const struct guardrail *row = plan->guardrails[i].row;
+        uint64_t bit = REASON_BIT(row->reason);
+        if (d->masked & bit)
+            put_guardrail(b, &first, row,
+                          d->assumed & bit ? SPAN("masked: unknown") : SPAN("masked"));
+        if (d->unenforced & bit) put_guardrail(b, &first, row, SPAN("not enforced: unknown"));
     }
     buf_lit(b, "],\"eligible\":");
     put_set(b, plan, d->eligible);

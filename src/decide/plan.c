@@ -1,4 +1,4 @@
-#include "decide/plan.h"
+#include "decide/guardrail.h"
 
 #include <stdlib.h>
 
@@ -61,39 +61,46 @@ static void read_rules(struct policy *policy, const struct policy *of)
         read_rule(of->rules[i].when, &policy->attributes_read, &policy->attributes_needed);
 }
 
-#define SLOT_BIT(name) ((uint64_t)1 << ATTRIBUTE_SLOT_##name)
-
-static void read_cap(struct plan *plan, const struct plan_cap *cap, uint64_t slot)
+static void read_guardrail(const struct plan_guardrail *g, uint64_t *read, uint64_t *needed)
 {
-    if (!cap->count) return;
-    plan->guardrails_read |= slot;
-    plan->guardrails_needed |= slot;
-    for (int i = 0; i < cap->count; i++)
-        read_rule(cap->items[i].when, &plan->guardrails_read, &plan->guardrails_needed);
+    *read |= g->row->needed | g->row->read;
+    *needed |= g->row->needed;
+    read_rule(g->when, read, needed);
+    for (int i = 0; i < g->cap.count; i++) read_rule(g->cap.items[i].when, read, needed);
 }
 
-/* What each guardrail reads: the table of DESIGN, as bits. */
 static void read_guardrails(struct plan *plan)
 {
-    const struct plan_guardrails *g = &plan->guardrails;
-    read_rule(g->ad_free, &plan->gate_read, &plan->gate_needed);
-    plan->guardrails_read = plan->gate_read;
-    plan->guardrails_needed = plan->gate_needed;
+    plan->guardrails_read = plan->guardrails_needed = plan->gate_read = plan->gate_needed = 0;
+    plan->gate_count = 0;
+    for (int i = 0; i < plan->guardrail_count; i++) {
+        const struct plan_guardrail *g = &plan->guardrails[i];
+        read_guardrail(g, &plan->guardrails_read, &plan->guardrails_needed);
+        if (!g->row->gate) continue;
+        read_guardrail(g, &plan->gate_read, &plan->gate_needed);
+        plan->gate_count++;
+    }
+}
 
-    uint64_t needed = 0;
-    if (g->grace_period_ms >= 0) needed |= SLOT_BIT(ELAPSED_S);
-    if (g->min_gap_ms >= 0) needed |= SLOT_BIT(SECONDS_SINCE_LAST_BREAK_END);
-    if (g->cooldown) needed |= SLOT_BIT(LAST_SECONDS_AGO) | SLOT_BIT(LAST_COOLDOWN_S);
-    if (g->content_remaining) needed |= SLOT_BIT(CONTENT_REMAINING_S);
-    if (g->content_boundary) needed |= SLOT_BIT(AT_CONTENT_BOUNDARY);
-    plan->guardrails_needed |= needed;
-    plan->guardrails_read |= needed;
-    /* Asked only where the gap is unknown: it may be absent, but not be nonsense. */
-    if (g->min_gap_ms >= 0) plan->guardrails_read |= SLOT_BIT(BREAKS_IN_SESSION);
+const struct plan_guardrail *plan_guardrail_find(const struct plan *plan, enum guardrail_code code)
+{
+    for (int i = 0; i < plan->guardrail_count; i++)
+        if (plan->guardrails[i].row == &guardrail_table[code]) return &plan->guardrails[i];
+    return NULL;
+}
 
-    read_cap(plan, &g->ads_per_hour, SLOT_BIT(ADS_LAST_HOUR));
-    read_cap(plan, &g->ad_seconds_per_hour, SLOT_BIT(AD_SECONDS_LAST_HOUR));
-    read_cap(plan, &g->ads_per_day, SLOT_BIT(ADS_TODAY));
+struct plan_guardrail *plan_guardrail_add(struct plan *plan, enum guardrail_code code)
+{
+    int at = plan->guardrail_count++;
+    for (; at > 0 && plan->guardrails[at - 1].row > &guardrail_table[code]; at--)
+        plan->guardrails[at] = plan->guardrails[at - 1];
+    plan->guardrails[at] = (struct plan_guardrail){.row = &guardrail_table[code]};
+    return &plan->guardrails[at];
+}
+
+void plan_init(struct plan *plan)
+{
+    attribute_schema_init(&plan->schema);
 }
 
 void plan_finish(struct plan *plan)
@@ -101,7 +108,6 @@ void plan_finish(struct plan *plan)
     action_table_finish(&plan->actions);
     index_attributes(plan);
 
-    plan->guardrails_read = plan->guardrails_needed = plan->gate_read = plan->gate_needed = 0;
     read_guardrails(plan);
     uint64_t read = plan->guardrails_read;
     for (int i = 0; i < plan->policy_count; i++) {
@@ -111,7 +117,7 @@ void plan_finish(struct plan *plan)
         if (policy->fallback) read_rules(policy, policy->fallback);
         read |= policy->attributes_read;
     }
-    plan->reads_time = read & (SLOT_BIT(HOUR) | SLOT_BIT(WEEKDAY));
+    plan->reads_time = read & (ATTRIBUTE_BIT(HOUR) | ATTRIBUTE_BIT(WEEKDAY));
 
     for (int i = 0; i < plan->variant_count; i++)
         plan->variants[i].draw_key = policy_draw_key(plan->salt, plan->variants[i].name);

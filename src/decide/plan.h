@@ -39,19 +39,21 @@ struct plan_experiment {
 
 /* A cap: the smallest max of the items whose condition holds; none holds: no cap. */
 struct plan_cap {
-    int count; /* 0: the plan does not name it */
+    int count;
     struct {
         const struct rule *when; /* NULL: always */
         int64_t max;
     } items[PLAN_CAP_ITEMS_MAX];
 };
 
-struct plan_guardrails {
-    const struct rule *ad_free;          /* NULL: none */
-    int64_t grace_period_ms, min_gap_ms; /* -1: none */
-    bool cooldown, content_remaining, content_boundary;
-    struct plan_cap ads_per_hour, ad_seconds_per_hour, ads_per_day;
-    uint32_t permissive; /* bit r of enum reason: on_unknown is permissive for that guardrail */
+/* A guardrail that the plan names. */
+struct plan_guardrail {
+    const struct guardrail *row; /* guardrail.h */
+    bool permissive;             /* on_unknown */
+    /* By the row's shape. */
+    const struct rule *when;
+    int64_t ms;
+    struct plan_cap cap;
 };
 
 struct plan {
@@ -76,14 +78,19 @@ struct plan {
     int default_variant;
     int experiment_count;
     struct plan_experiment experiments[PLAN_EXPERIMENTS_MAX];
-    struct plan_guardrails guardrails;
+    /* Those that the plan names, in the table's order: so the gates come first. */
+    int guardrail_count, gate_count;
+    struct plan_guardrail guardrails[GUARDRAIL_COUNT];
 
-    /* What the guardrails read: all of them, and `ad_free` alone, which is all that is looked at
+    /* What the guardrails read: all of them, and the gates alone, which are all that is looked at
      * where nobody is asked. See rule_reads, rule_needs. */
     uint64_t guardrails_read, guardrails_needed;
     uint64_t gate_read, gate_needed;
     bool reads_time; /* a condition reads `hour` or `weekday` */
 };
+
+/* An empty plan, all zero but for its arena, to one that has the built-in attributes. */
+void plan_init(struct plan *plan);
 
 /* Fills what follows from the rest: attribute_index, draw keys, what is read and needed. Call once,
  * when actions, schema, salt, policies, variants and guardrails are in place. */
@@ -93,6 +100,11 @@ void plan_finish(struct plan *plan);
 int plan_attribute_find(const struct plan *plan, struct span name);
 int plan_segment_find(const struct plan *plan, struct span name);
 int plan_variant_find(const struct plan *plan, struct span name);
+
+/* NULL: the plan does not name it. */
+const struct plan_guardrail *plan_guardrail_find(const struct plan *plan, enum guardrail_code code);
+/* Makes room for one that the plan does not have yet, in its place. */
+struct plan_guardrail *plan_guardrail_add(struct plan *plan, enum guardrail_code code);
 
 void plan_free(struct plan *plan);
 

@@ -7,12 +7,12 @@
 #define PUT_NAME(b, key, name) \
     (buf_lit((b), ",\"" key "\":\""), buf_span((b), (name)), buf_char((b), '"'))
 
-static void put_reasons(struct buf *b, uint32_t reasons)
+static void put_reasons(struct buf *b, uint64_t reasons)
 {
     buf_lit(b, ",\"reasons\":[");
     for (bool first = true; reasons; reasons &= reasons - 1, first = false) {
         buf_put(b, &",\""[first], first ? 1 : 2);
-        buf_span(b, reason_word((enum reason)__builtin_ctz(reasons)));
+        buf_span(b, reason_word((enum reason)__builtin_ctzll(reasons)));
         buf_char(b, '"');
     }
     buf_char(b, ']');

@@ -19,7 +19,9 @@
 WORDS(assignment, ASSIGNMENTS)
 WORDS(posteriors_status, POSTERIORS_STATUSES)
 WORDS(state_status, STATE_STATUSES)
-WORDS(reason, REASONS)
+#define GUARDRAIL_ROW(code, text, ...) WORD_ROW(REASON_##code, text)
+#define ALL_REASONS(X) REASONS(X) GUARDRAILS(GUARDRAIL_ROW)
+WORDS(reason, ALL_REASONS)
 WORDS(fallback_reason, FALLBACK_REASONS)
 
 const char *stage_name(enum request_stage stage)

@@ -2,7 +2,7 @@
 #ifndef INTERLUDE_DECIDE_WORDS_H
 #define INTERLUDE_DECIDE_WORDS_H
 
-#include "base/span.h"
+#include "decide/guardrail_table.h"
 
 /* Labels of a request's segment beside the plan's: not in the plan's set; not sent. */
 #define SEGMENT_OTHER_NAME "other"
@@ -33,24 +33,15 @@
     X(STATE_PARTIAL, "partial")   \
     X(STATE_INVALID, "invalid")
 
-/* In the order in which an answer lists them. */
-#define REASONS(X)                                       \
-    X(REASON_POLICY, "policy")                           \
-    X(REASON_RULE, "rule")                               \
-    X(REASON_NO_RULE, "no_rule")                         \
-    X(REASON_FALLBACK, "fallback")                       \
-    X(REASON_UNKNOWN_VARIANT, "unknown_variant")         \
-    X(REASON_NO_UNIT, "no_unit")                         \
-    X(REASON_PRIOR_FAMILY, "prior_family")               \
-    X(REASON_AD_FREE, "ad_free")                         \
-    X(REASON_GRACE_PERIOD, "grace_period")               \
-    X(REASON_MIN_GAP, "min_gap")                         \
-    X(REASON_COOLDOWN, "cooldown")                       \
-    X(REASON_ADS_PER_HOUR, "ads_per_hour")               \
-    X(REASON_AD_SECONDS_PER_HOUR, "ad_seconds_per_hour") \
-    X(REASON_ADS_PER_DAY, "ads_per_day")                 \
-    X(REASON_CONTENT_REMAINING, "content_remaining")     \
-    X(REASON_CONTENT_BOUNDARY, "content_boundary")
+/* In the order in which an answer lists them: these, and then the guardrails. */
+#define REASONS(X)                               \
+    X(REASON_POLICY, "policy")                   \
+    X(REASON_RULE, "rule")                       \
+    X(REASON_NO_RULE, "no_rule")                 \
+    X(REASON_FALLBACK, "fallback")               \
+    X(REASON_UNKNOWN_VARIANT, "unknown_variant") \
+    X(REASON_NO_UNIT, "no_unit")                 \
+    X(REASON_PRIOR_FAMILY, "prior_family")
 
 #define FALLBACK_REASONS(X)        \
     X(FALLBACK_NONE, "none")       \
@@ -64,12 +55,18 @@
 enum assignment { ASSIGNMENTS(WORD_ENUM) ASSIGNMENT_COUNT };
 enum posteriors_status { POSTERIORS_STATUSES(WORD_ENUM) POSTERIORS_STATUS_COUNT };
 enum state_status { STATE_STATUSES(WORD_ENUM) STATE_STATUS_COUNT };
-enum reason { REASONS(WORD_ENUM) REASON_COUNT };
+#define GUARDRAIL_REASON(code, ...) REASON_##code,
+enum reason { REASONS(WORD_ENUM) GUARDRAILS(GUARDRAIL_REASON) REASON_COUNT };
+#undef GUARDRAIL_REASON
 enum fallback_reason { FALLBACK_REASONS(WORD_ENUM) FALLBACK_REASON_COUNT };
 #undef WORD_ENUM
 
+/* A set of reasons. Its first 32 bits are of the list above; the rest is for what a plan names. */
+#define REASON_BIT(reason) ((uint64_t)1 << (reason))
+_Static_assert(REASON_COUNT <= 32, "the upper half of the set is the plan's");
+
 /* The guardrails are reasons; their labels are the same words. */
-enum { GUARDRAIL_FIRST = REASON_AD_FREE, GUARDRAIL_LAST = REASON_CONTENT_BOUNDARY };
+enum { GUARDRAIL_FIRST = REASON_COUNT - GUARDRAIL_COUNT, GUARDRAIL_LAST = REASON_COUNT - 1 };
 
 struct span assignment_word(enum assignment assignment);
 struct span posteriors_status_word(enum posteriors_status status);

@@ -1,7 +1,7 @@
 #include "plan/plan_compare.h"
 
-#include "base/buf.h"
-#include "decide/decide.h"
+#include "decide/guardrail.h"
+#include "plan/key.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,26 +139,20 @@ static bool same_values(const struct policy *old, const struct policy *new)
 
 /* A key that said something else than its default, and is at its default now: as far as a plan
  * knows, it is gone. */
-static void compare_learned(const struct policy *old, const struct policy *new,
-                            struct plan_weaker *out)
+static void compare_keys(const struct plan *before, const struct policy *old,
+                         const struct plan *after, const struct policy *new,
+                         struct plan_weaker *out)
 {
-    const struct {
-        const char *key;
-        bool was, is;
-    } keys[] = {
-        {"on_partial", old->on_partial != ON_PARTIAL_EXCLUDE,
-         new->on_partial != ON_PARTIAL_EXCLUDE},
-        {"on_empty", old->on_empty != ON_EMPTY_FALLBACK, new->on_empty != ON_EMPTY_FALLBACK},
-        {"on_stale", old->on_stale != ON_STALE_USE, new->on_stale != ON_STALE_USE},
-        {"max_posterior_age", old->max_posterior_age_us > 0, new->max_posterior_age_us > 0},
-        {"prior", old->has_prior, new->has_prior},
-        {"floor", old->floor > 0, new->floor > 0},
-        {"floor_toward", old->floor_toward != FLOOR_UNIFORM, new->floor_toward != FLOOR_UNIFORM},
-        {"value", !old->values_equal, !new->values_equal},
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].was && !keys[i].is)
-            weaker(out, "policies.%s.%s is gone", old->name.data, keys[i].key);
+    struct print was = {.plan = before, .traits = policy_ops(old->kind)->traits};
+    struct print is = {.plan = after, .traits = policy_ops(new->kind)->traits};
+    for (size_t i = 0; i < policy_keys.count; i++) {
+        const struct key *key = &policy_keys.keys[i];
+        bool optional = key->kind && (key->initial || key->kind->is_set);
+        if (optional && !key_is_initial(key, &was, old) && key_is_initial(key, &is, new))
+            weaker(out, "policies.%s.%s is gone", old->name.data, key->name);
+    }
+    if (!old->values_equal && new->values_equal)
+        weaker(out, "policies.%s.value is gone", old->name.data);
     if (!old->values_equal && !new->values_equal && !same_values(old, new))
         weaker(out, "policies.%s.value changed", old->name.data);
 }
@@ -175,7 +169,7 @@ static void compare_policies(const struct plan *before, const struct plan *after
         if (new->kind == old->kind) compare_rules(old, new, out);
         compare_used_actions(before, old, after, new, out);
         if (policy_reads_posteriors(old) && policy_reads_posteriors(new))
-            compare_learned(old, new, out);
+            compare_keys(before, old, after, new, out);
     }
 }
 
@@ -228,29 +222,18 @@ static void compare_variants(const struct plan *before, const struct plan *after
 
 /* ---- guardrails ---- */
 
-static void compare_condition(const char *name, const struct rule *old, const struct rule *new,
+static void compare_condition(struct span name, const struct rule *old, const struct rule *new,
                               struct plan_weaker *out)
 {
-    if (!old || same_rule(old, new)) return;
-    if (!new)
-        weaker(out, "guardrails.%s is gone", name);
-    else
-        weaker(out, "guardrails.%s: its condition changed, and may hold less often", name);
+    if (!same_rule(old, new))
+        weaker(out, "guardrails.%s: its condition changed, and may hold less often", name.data);
 }
 
-static void compare_time(const char *name, int64_t old_ms, int64_t new_ms, struct plan_weaker *out)
+static void compare_time(struct span name, int64_t old_ms, int64_t new_ms, struct plan_weaker *out)
 {
-    if (old_ms < 0 || new_ms >= old_ms) return;
-    if (new_ms < 0)
-        weaker(out, "guardrails.%s is gone", name);
-    else
-        weaker(out, "guardrails.%s: %lld ms became %lld ms", name, (long long)old_ms,
+    if (new_ms < old_ms)
+        weaker(out, "guardrails.%s: %lld ms became %lld ms", name.data, (long long)old_ms,
                (long long)new_ms);
-}
-
-static void compare_switch(const char *name, bool old, bool new, struct plan_weaker *out)
-{
-    if (old && !new) weaker(out, "guardrails.%s is gone", name);
 }
 
 /* Whether some item of the cap holds wherever `when` does, and lets through no more than `max`. */
@@ -263,45 +246,61 @@ static bool cap_covers(const struct plan_cap *cap, const struct rule *when, int6
     return false;
 }
 
-static void compare_cap(const char *name, const struct plan_cap *old, const struct plan_cap *new,
+static void compare_cap(struct span name, const struct plan_cap *old, const struct plan_cap *new,
                         struct plan_weaker *out)
 {
-    if (old->count && !new->count) {
-        weaker(out, "guardrails.%s is gone", name);
-        return;
-    }
     for (int i = 0; i < old->count; i++) {
         const struct rule *when = old->items[i].when;
         if (!cap_covers(new, when, old->items[i].max))
-            weaker(out, "guardrails.%s: the cap of %lld%s%s is gone or higher", name,
+            weaker(out, "guardrails.%s: the cap of %lld%s%s is gone or higher", name.data,
                    (long long)old->items[i].max, when ? " when " : "",
                    when ? rule_text(when).data : "");
         else if (i < new->count &&new->items[i].max == old->items[i].max &&
                  lost(when, new->items[i].when))
-            weaker(out, "guardrails.%s: the condition of the cap of %lld is gone or shorter", name,
-                   (long long)old->items[i].max);
+            weaker(out, "guardrails.%s: the condition of the cap of %lld is gone or shorter",
+                   name.data, (long long)old->items[i].max);
+    }
+}
+
+static void compare_guardrail(const struct plan_guardrail *old, const struct plan_guardrail *new,
+                              struct plan_weaker *out)
+{
+    struct span name = old->row->word;
+    if (!new) {
+        weaker(out, "guardrails.%s is gone", name.data);
+        return;
+    }
+    switch (old->row->shape) {
+    case GUARDRAIL_CONDITION:
+        compare_condition(name, old->when, new->when, out);
+        break;
+    case GUARDRAIL_DURATION:
+        compare_time(name, old->ms, new->ms, out);
+        break;
+    case GUARDRAIL_CAP:
+        compare_cap(name, &old->cap, &new->cap, out);
+        break;
+    case GUARDRAIL_SWITCH:
+        break;
     }
 }
 
 static void compare_guardrails(const struct plan *before, const struct plan *after,
                                struct plan_weaker *out)
 {
-    const struct plan_guardrails *old = &before->guardrails, *new = &after->guardrails;
-    compare_condition("ad_free", old->ad_free, new->ad_free, out);
-    compare_time("grace_period", old->grace_period_ms, new->grace_period_ms, out);
-    compare_time("min_gap", old->min_gap_ms, new->min_gap_ms, out);
-    compare_switch("cooldown", old->cooldown, new->cooldown, out);
-    compare_cap("ads_per_hour", &old->ads_per_hour, &new->ads_per_hour, out);
-    compare_cap("ad_seconds_per_hour", &old->ad_seconds_per_hour, &new->ad_seconds_per_hour, out);
-    compare_cap("ads_per_day", &old->ads_per_day, &new->ads_per_day, out);
-    compare_switch("content_remaining", old->content_remaining, new->content_remaining, out);
-    compare_switch("content_boundary", old->content_boundary, new->content_boundary, out);
-    for (int r = GUARDRAIL_FIRST; r <= GUARDRAIL_LAST; r++) {
-        bool was = old->permissive >> r & 1, is = new->permissive >> r & 1;
+    for (int code = 0; code < GUARDRAIL_COUNT; code++) {
+        const struct plan_guardrail *old = plan_guardrail_find(before, (enum guardrail_code)code);
+        if (old) compare_guardrail(old, plan_guardrail_find(after, (enum guardrail_code)code), out);
+    }
+    for (int code = 0; code < GUARDRAIL_COUNT; code++) {
+        const struct plan_guardrail *old = plan_guardrail_find(before, (enum guardrail_code)code);
+        const struct plan_guardrail *new = plan_guardrail_find(after, (enum guardrail_code)code);
+        bool was = old && old->permissive, is = new &&new->permissive;
         if (is && !was)
-            weaker(out, "guardrails.on_unknown: %s is permissive now", reason_name((enum reason)r));
+            weaker(out, "guardrails.on_unknown: %s is permissive now",
+                   guardrail_table[code].word.data);
         if (was && !is)
-            weaker(out, "guardrails.on_unknown.%s is gone", reason_name((enum reason)r));
+            weaker(out, "guardrails.on_unknown.%s is gone", guardrail_table[code].word.data);
     }
 }
 

@@ -1,39 +1,8 @@
-#include "plan/load.h"
+#include "plan/key.h"
 
 #include <stdlib.h>
 
-static key_read load_timezone;
-
-#define FIELD(name) offsetof(struct plan, name)
-
-/* In the order in which sections refer to each other, not that of the file. */
-static const struct key root_keys[] = {
-    {"version", load_key_name, FIELD(version)},
-    {"salt", load_key_salt, FIELD(salt), .required = true},
-    {"actions", load_actions, .required = true},
-    {"segments", load_segments},
-    {"attributes", load_attributes},
-    {"policies", load_policies, .required = true},
-    {"variants", load_variants, .required = true},
-    {"experiments", load_experiments},
-    {"default_variant", load_key_variant, FIELD(default_variant), .required = true},
-    {"timezone_offset", load_timezone, FIELD(timezone_offset_s)},
-    {"guardrails", load_guardrails},
-    {"server", load_server},
-    {"log", load_log},
-    {"holdout", NULL},
-    {"cooldown_from", NULL},
-    {"safe_action", NULL},
-};
-const struct key_table load_root_keys = KEY_TABLE("", root_keys);
-
-const struct key_table *const load_tables[] = {
-    &load_root_keys,    &load_action_keys,      &load_policy_keys,
-    &load_rule_keys,    &load_rule_action_keys, &load_value_keys,
-    &load_variant_keys, &load_experiment_keys,  &load_guardrail_keys,
-    &load_cap_keys,     &load_server_keys,      &load_log_keys,
-    &load_sink_keys,    &load_budget_keys,      NULL,
-};
+/* ---- timezone_offset ---- */
 
 static bool two_digits(const char *text, int64_t *value)
 {
@@ -43,7 +12,7 @@ static bool two_digits(const char *text, int64_t *value)
 }
 
 /* "+02:00", or 0. No zone on earth is beyond 14 hours. */
-static void load_timezone(struct load *l, const struct yaml_tree *node, const struct key *key,
+static void read_timezone(struct load *l, const struct yaml_tree *node, const struct key *key,
                           void *into)
 {
     static const char what[] = "0, or an offset from UTC from -14:00 to +14:00, as \"+02:00\"";
@@ -58,26 +27,150 @@ static void load_timezone(struct load *l, const struct yaml_tree *node, const st
         return;
     }
     int64_t seconds = (hours * 60 + minutes) * 60;
-    *(int64_t *)load_field(into, key) = text.data[0] == '-' ? -seconds : seconds;
+    *(int64_t *)key_field(into, key) = text.data[0] == '-' ? -seconds : seconds;
 }
 
-static void plan_defaults(struct plan *plan)
+static void print_timezone(struct print *p, const struct key *key, const void *from)
 {
-    attribute_schema_init(&plan->schema);
-    plan->guardrails = (struct plan_guardrails){.grace_period_ms = -1, .min_gap_ms = -1};
+    int64_t seconds = *(const int64_t *)key_value(from, key);
+    int64_t minutes = (seconds < 0 ? -seconds : seconds) / 60;
+    buf_format(p->b, "\"%c%02d:%02d\"", seconds < 0 ? '-' : '+', (int)(minutes / 60),
+               (int)(minutes % 60));
 }
 
-static void settings_defaults(struct settings *settings)
+static void schema_timezone(struct buf *b, const struct key *key)
 {
-    settings->server = (struct settings_server){.listen = SPAN(SETTINGS_LISTEN),
-                                                .admin = SPAN(SETTINGS_ADMIN),
-                                                .connections_max = 10000,
-                                                .drain_ms = 10000,
-                                                .head_timeout_ms = 5000,
-                                                .body_timeout_ms = 5000,
-                                                .answer_timeout_ms = 5000,
-                                                .idle_timeout_ms = 120000};
-    settings->log = (struct settings_log){.level = LOG_INFO, .budget = {.rate = 10, .burst = 100}};
+    buf_lit(b, "{\"anyOf\":[{\"const\":0},{\"const\":\"0\"},"
+               "{\"type\":\"string\",\"pattern\":\"^[+-][0-9]{2}:[0-9]{2}$\"}]}");
+}
+
+static const struct key_kind kind_timezone = {read_timezone, print_timezone, schema_timezone,
+                                              "`\"+02:00\"`"};
+
+/* ---- the plan ---- */
+
+/* In the order in which sections refer to each other, which is also the one in which they are
+ * printed; not that of the file. */
+static const struct key plan_rows[] = {
+    {"version", KEY_NAME(plan, version), .part = KEY_NAMES,
+     .help = "stands in every answer and metric. Left out, it is the first 12 digits of the "
+             "fingerprint. Give each plan its own: other contents under a version that was served "
+             "already are served, with the warning `version_reused`"},
+    {"salt", KEY_SALT(plan, salt), .required = true,
+     .help = "feeds every random draw. Another salt is another sequence of draws"},
+    {"actions", .kind = &kind_actions, .table = &action_keys, .min = 2, .max = ACTIONS_MAX,
+     .required = true, .help = "the [actions](#actions), in order"},
+    {"segments", .kind = &kind_segments, .max = PLAN_SEGMENTS_MAX,
+     .help = "the segments that metrics keep apart; every other `segment_id` counts as "
+             "`other`, none as `unset` (both names are reserved)"},
+    {"attributes", .kind = &kind_attributes, .max = ATTRIBUTES_MAX - ATTRIBUTE_BUILT_IN_COUNT,
+     .help = "what callers send about a session beside the built-in attributes: name to "
+             "`bool`, `int`, `double` or `string`"},
+    {"policies", .kind = &kind_policies, .table = &policy_keys, .min = 1, .max = PLAN_POLICIES_MAX,
+     .required = true, .help = "the [policies](#policiesname), by name"},
+    {"variants", .kind = &kind_variants, .table = &variant_keys, .min = 1, .max = PLAN_VARIANTS_MAX,
+     .required = true, .help = "the [variants](#variantsname), by name"},
+    {"default_variant", .kind = &kind_variant, .offset = KEY_FIELD(int, plan, default_variant),
+     .required = true, .help = "decides for whoever is in no experiment"},
+    {"experiments", .kind = &kind_experiments, .table = &experiment_keys,
+     .max = PLAN_EXPERIMENTS_MAX,
+     .help = "the [experiments](#experiments), the first that holds a listener decides"},
+    {"timezone_offset", .kind = &kind_timezone,
+     .offset = KEY_FIELD(int64_t, plan, timezone_offset_s), .initial = "0",
+     .help = "from UTC, for `hour` and `weekday` in conditions"},
+    {"guardrails", .kind = &kind_guardrails, .table = &guardrail_keys,
+     .help = "the [guardrails](#guardrails)"},
+    {"server", .kind = &kind_server, .offset = offsetof(struct settings, server),
+     .table = &server_keys, .part = KEY_SETTING, .help = "[listening and limits](#server)"},
+    {"log", .kind = &kind_log, .offset = offsetof(struct settings, log), .table = &log_keys,
+     .part = KEY_SETTING, .help = "the [log](#log)"},
+    {"holdout", NULL, .help = "listeners kept out of every experiment"},
+    {"cooldown_from", NULL, .help = "cooldowns counted from the start of a break"},
+    {"safe_action", NULL, .help = "the action when nothing else can be had"},
+};
+const struct key_table plan_keys = KEY_TABLE("", plan_rows);
+
+const struct key_table *const key_tables[] = {
+    &plan_keys,   &action_keys,  &policy_keys,     &rule_keys,      &rule_action_keys,
+    &value_keys,  &variant_keys, &experiment_keys, &guardrail_keys, &cap_keys,
+    &server_keys, &log_keys,     &sink_keys,       &budget_keys,    NULL,
+};
+
+/* ---- printing and identity ---- */
+
+/* `from` is what the rows of that part are about. */
+static void print_part(struct buf *b, const struct plan *plan, const void *from, enum key_part part)
+{
+    struct print p = {.b = b, .plan = plan};
+    keys_print_block(&p, &plan_keys, from, 0, part);
+}
+
+void plan_print_decides(struct buf *b, const struct plan *plan)
+{
+    print_part(b, plan, plan, KEY_DECIDES);
+}
+
+void settings_print(struct buf *b, const struct settings *settings)
+{
+    print_part(b, NULL, settings, KEY_SETTING);
+}
+
+void plan_print(struct buf *b, const struct plan *plan)
+{
+    print_part(b, plan, plan, KEY_NAMES);
+    plan_print_decides(b, plan);
+}
+
+static void set_fingerprint(struct plan *plan)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 6; i++) {
+        unsigned byte = (unsigned)(plan->identity.lo >> (8 * i)) & 0xff;
+        plan->fingerprint[2 * i] = digits[byte >> 4];
+        plan->fingerprint[2 * i + 1] = digits[byte & 15];
+    }
+    plan->fingerprint[12] = '\0';
+}
+
+/* Identities, fingerprint, and version where there is none. */
+static void identify(struct load *l, const struct yaml_tree *root)
+{
+    static const struct hash128 no_key;
+    struct plan *plan = l->plan;
+    char *memory = arena_alloc(&l->scratch, PLAN_BYTES_MAX);
+
+    struct buf b = buf_of(memory, PLAN_BYTES_MAX);
+    plan_print_decides(&b, plan);
+    plan->identity = hash_sip128(no_key, buf_text(&b));
+    set_fingerprint(plan);
+    if (!plan->version.len) plan->version = span_of(plan->fingerprint);
+
+    b = buf_of(memory, PLAN_BYTES_MAX);
+    settings_print(&b, l->settings);
+    l->settings->identity = hash_sip128(no_key, buf_text(&b));
+
+    plan_print(&b, plan);
+    if (b.full)
+        load_error(l, root->place, "the plan, with its defaults written out, is over 1 MiB");
+}
+
+void plan_schema(struct buf *b)
+{
+    buf_lit(b, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+               "\"title\":\"Interlude plan\",\"allOf\":[");
+    key_schema_section(b, &(struct key){.table = &plan_keys});
+    buf_lit(b, "]}\n");
+}
+
+/* ---- loading ---- */
+
+/* Everything at its default. */
+static void init_all(struct load *l)
+{
+    plan_init(l->plan);
+    keys_init(l, &plan_keys, l->plan);
+    keys_init(l, &server_keys, &l->settings->server);
+    keys_init(l, &log_keys, &l->settings->log);
 }
 
 static void add_fault(void *owner, struct yaml_place place, const char *text)
@@ -103,13 +196,13 @@ static void load_root(struct load *l)
     const struct yaml_tree *root = yaml_tree_read(&l->scratch, l->text, &faults);
     if (!root || !load_is_mapping(l, root, "a mapping of the plan's keys")) return;
     if (!yaml_tree_find(root, SPAN("attributes")) &&
-        load_has(root, &load_root_keys, SPAN("attributes")))
+        keys_have(root, &plan_keys, SPAN("attributes")))
         l->unread |= UNREAD_ATTRIBUTES;
-    load_keys(l, root, &load_root_keys, l->plan);
+    keys_read(l, root, &plan_keys, l->plan);
     if (l->errors->count) return;
     plan_finish(l->plan);
     check_series(l, root);
-    load_identify(l, root);
+    identify(l, root);
     if (l->warnings && !l->errors->count) plan_warn(l, root);
 }
 
@@ -143,6 +236,7 @@ static void load_guarded(struct load *l)
         arena_init(&l->rule_scratch, &no_memory);
         arena_init(&l->rule_spare, &no_memory);
         l->plan->arena.no_memory = l->settings->arena.no_memory = &no_memory;
+        init_all(l);
         load_text_bounded(l);
     }
     arena_done(&l->scratch);
@@ -163,8 +257,6 @@ struct plan *plan_check(struct span yaml, struct settings **settings, struct pla
                      .plan = calloc(1, sizeof *l.plan),
                      .settings = calloc(1, sizeof *l.settings)};
     if (l.plan && l.settings) {
-        plan_defaults(l.plan);
-        settings_defaults(l.settings);
         load_guarded(&l);
     } else {
         tell_no_memory(errors);
@@ -184,11 +276,4 @@ struct plan *plan_check(struct span yaml, struct settings **settings, struct pla
 struct plan *plan_load(struct span yaml, struct settings **settings, struct plan_errors *errors)
 {
     return plan_check(yaml, settings, errors, NULL);
-}
-
-void settings_free(struct settings *settings)
-{
-    if (!settings) return;
-    arena_done(&settings->arena);
-    free(settings);
 }

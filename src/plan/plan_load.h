@@ -48,12 +48,15 @@ struct plan *plan_check_file(struct span text, struct settings **settings,
 /* The demonstration plan's text, built in; NUL-terminated. */
 struct span plan_demo_text(void);
 
-/* plan_check.c: the plan as it would run, as YAML: every default filled in, in a fixed order. It
+/* The plan as it would run, as YAML: every default filled in, in a fixed order. It
  * loads again to an equal plan; PLAN_BYTES_MAX bytes always hold it, settings included. */
 void plan_print(struct buf *b, const struct plan *plan);
 /* The same without its version: what the fingerprint is a hash of. */
 void plan_print_decides(struct buf *b, const struct plan *plan);
 void settings_print(struct buf *b, const struct settings *settings);
+
+/* What may stand in a plan, as a JSON Schema (2020-12): its shape, not all of its meaning. */
+void plan_schema(struct buf *b);
 
 /* The most metric series that the plan can make; largest: the name of the metric with the most. */
 uint64_t plan_series_count(const struct plan *plan, const char **largest);

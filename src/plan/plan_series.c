@@ -68,7 +68,7 @@ uint64_t plan_series_count(const struct plan *plan, const char **largest)
         [BY_ASSIGNMENT] = ASSIGNMENT_COUNT,
         [BY_ATTRIBUTE] = judged_attributes(&plan->schema),
         [BY_WHY_UNKNOWN] = WHYS_UNKNOWN,
-        [BY_GUARDRAIL] = GUARDRAIL_LAST - GUARDRAIL_FIRST + 1,
+        [BY_GUARDRAIL] = GUARDRAIL_COUNT,
         [BY_FALLBACK_REASON] = FALLBACK_REASON_COUNT - 1,
         [BY_BUCKET] = BUCKETS,
     };

@@ -61,7 +61,8 @@ struct warn_names warn_names_of(const struct plan *plan, uint64_t slots)
 static void warn_cooldown(struct warn *w, const struct yaml_tree *node, int ads)
 {
     const struct yaml_tree *cooldown = yaml_tree_find(node, SPAN("cooldown"));
-    if (cooldown && !(ads && w->l->plan->guardrails.min_gap_ms > 0))
+    const struct plan_guardrail *gap = plan_guardrail_find(w->l->plan, GUARDRAIL_MIN_GAP);
+    if (cooldown && !(ads && gap && gap->ms > 0))
         load_warning(w->l, cooldown->place,
                      "a cooldown of 0s: the caller may ask again at once, and for ever; say how "
                      "long to wait");
@@ -102,7 +103,7 @@ static void warn_policies(struct warn *w, const struct yaml_tree *mapping)
     const struct policy *policy = w->l->plan->policies;
     for (const struct yaml_tree *node = mapping->first; node; node = node->next, policy++) {
         if (policy_reads_posteriors(policy)) warn_learned(w, node, policy);
-        if (policy->kind != POLICY_FIXED) continue;
+        if (!policy_is(policy, POLICY_HAS_RULES)) continue;
         const struct yaml_tree *rules = yaml_tree_find(node, SPAN("rules"));
         warn_rules(w, rules, policy);
         warn_rule_cooldowns(w, rules, policy);

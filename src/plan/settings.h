@@ -55,6 +55,17 @@ struct settings {
     struct settings_log log;
 };
 
+/* Dotted names of keys, as "server.listen". */
+enum { SETTINGS_NAMES_MAX = 16 };
+struct settings_names {
+    int count;
+    char names[SETTINGS_NAMES_MAX][40];
+};
+
+/* What `now` has otherwise than `started`, and only a start applies. */
+void settings_not_applied(const struct settings *started, const struct settings *now,
+                          struct settings_names *out);
+
 /* NULL is allowed. */
 void settings_free(struct settings *settings);
 

@@ -1,16 +1,21 @@
 #include "policy/policy.h"
 
-/* One row a kind: this table is all that has to know a new one. */
 static const struct policy_ops kinds[POLICY_KIND_COUNT] = {
-    [POLICY_FIXED] = {"fixed", false, false, fixed_choose},
-    [POLICY_THOMPSON] = {"thompson", true, true, thompson_choose},
-    [POLICY_GREEDY] = {"greedy", true, false, greedy_choose},
-    [POLICY_UNIFORM] = {"uniform", false, true, uniform_choose},
+#define ROW(code, word, traits, function, help) [POLICY_##code] = {word, help, traits, function},
+    POLICY_KINDS(ROW)
+#undef ROW
 };
 
 const struct policy_ops *policy_ops(enum policy_kind kind)
 {
     return &kinds[kind];
+}
+
+void policy_init(struct policy *policy, const struct action_table *actions)
+{
+    policy->actions = (action_set)((1u << actions->count) - 1);
+    for (int i = 0; i < ACTIONS_MAX; i++) policy->weight[i] = 1;
+    policy->values_equal = true;
 }
 
 int policy_kind_find(struct span name)
@@ -24,7 +29,7 @@ void policy_choose(const struct policy *policy, const struct choice_input *in, s
 {
     const struct policy_ops *ops = &kinds[policy->kind];
     *out = (struct choice){.rule = -1, .cooldown_ms = -1};
-    if (!ops->draws && policy->floor == 0) {
+    if (!(ops->traits & POLICY_DRAWS) && policy->floor == 0) {
         ops->choose(policy, in, (struct hash128){0, 0}, out);
         return;
     }

@@ -1,7 +1,7 @@
 /* policy: how an action is chosen.
  *
- * Each kind of policy is one file that fills one row of the table in policy.c; nothing else in the
- * product knows the kinds apart but by what the row says. To add one, add its file and its row.
+ * Each kind of policy is one file and one row of POLICY_KINDS; nothing else in the product knows
+ * the kinds apart but by what the row says. To add one, add its file and its row.
  *
  * A policy is immutable once its plan is loaded and is shared by all threads. Choosing is a pure
  * function: no clock, no allocation, no global.
@@ -18,13 +18,25 @@
 #include "policy/sample.h"
 #include "rule/rule.h"
 
-enum policy_kind {
-    POLICY_FIXED,
-    POLICY_THOMPSON,
-    POLICY_GREEDY,
-    POLICY_UNIFORM,
-    POLICY_KIND_COUNT
+/* What sets the kinds apart, as bits. */
+enum policy_trait {
+    POLICY_HAS_RULES = 1,
+    POLICY_HAS_POSTERIORS = 2, /* reads them, and needs a fallback for when there are none */
+    POLICY_DRAWS = 4,          /* its choice is random, floor or not */
 };
+
+/* X(CODE, word, traits, function, help): all that there is to know of a kind of policy, but for the
+ * body of its function, which is in a file of its own. */
+#define POLICY_KINDS(X)                                                                  \
+    X(FIXED, "fixed", POLICY_HAS_RULES, fixed_choose, "ordered rules")                   \
+    X(THOMPSON, "thompson", POLICY_HAS_POSTERIORS | POLICY_DRAWS, thompson_choose,       \
+      "one draw from each posterior, the best wins")                                     \
+    X(GREEDY, "greedy", POLICY_HAS_POSTERIORS, greedy_choose, "the best expected value") \
+    X(UNIFORM, "uniform", POLICY_DRAWS, uniform_choose, "any action")
+
+#define POLICY_ENUM(code, ...) POLICY_##code,
+enum policy_kind { POLICY_KINDS(POLICY_ENUM) POLICY_KIND_COUNT };
+#undef POLICY_ENUM
 
 enum on_partial { ON_PARTIAL_EXCLUDE, ON_PARTIAL_PRIOR, ON_PARTIAL_FALLBACK };
 enum on_empty { ON_EMPTY_FALLBACK, ON_EMPTY_COLD_START };
@@ -91,8 +103,8 @@ struct choice {
 
 struct policy_ops {
     const char *name; /* as in `kind:` */
-    bool reads_posteriors;
-    bool draws;
+    const char *help; /* for docs/plans.md */
+    uint32_t traits;  /* of enum policy_trait */
     /* `seed` keys the generator; it is made for those that draw, else 0. */
     void (*choose)(const struct policy *policy, const struct choice_input *in, struct hash128 seed,
                    struct choice *out);
@@ -100,9 +112,18 @@ struct policy_ops {
 
 const struct policy_ops *policy_ops(enum policy_kind kind);
 
+/* What a policy is where its plan says nothing else: every action, its draw as its value. Leaves
+ * name and kind as they are. */
+void policy_init(struct policy *policy, const struct action_table *actions);
+
+static inline bool policy_is(const struct policy *policy, enum policy_trait trait)
+{
+    return policy_ops(policy->kind)->traits & trait;
+}
+
 static inline bool policy_reads_posteriors(const struct policy *policy)
 {
-    return policy_ops(policy->kind)->reads_posteriors;
+    return policy_is(policy, POLICY_HAS_POSTERIORS);
 }
 
 /* The kind of that name, or -1. */
@@ -116,14 +137,11 @@ void policy_choose(const struct policy *policy, const struct choice_input *in, s
 struct hash128 policy_draw_key(struct span salt, struct span variant);
 
 /* Each kind's own file. */
-void fixed_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
+#define POLICY_FUNCTION(code, word, traits, function, help)                                \
+    void function(const struct policy *, const struct choice_input *, struct hash128 seed, \
                   struct choice *);
-void thompson_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
-                     struct choice *);
-void greedy_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
-                   struct choice *);
-void uniform_choose(const struct policy *, const struct choice_input *, struct hash128 seed,
-                    struct choice *);
+POLICY_KINDS(POLICY_FUNCTION)
+#undef POLICY_FUNCTION
 
 /* floor.c: with probability policy->floor, replaces the choice. */
 void floor_choose(const struct policy *, const struct choice_input *, struct hash128 seed,

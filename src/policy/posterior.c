@@ -76,10 +76,21 @@ const char *posterior_family_name(enum posterior_family family)
     return families[family].name;
 }
 
+const uint8_t *posterior_parameters(enum posterior_family family, int *count)
+{
+    *count = families[family].count;
+    return families[family].parameters;
+}
+
+bool posterior_parameter_is_positive(enum posterior_parameter parameter)
+{
+    return parameter != PARAMETER_MEAN && parameter != PARAMETER_MU;
+}
+
 static bool parameter_holds(enum posterior_parameter parameter, double value)
 {
-    bool any_sign = parameter == PARAMETER_MEAN || parameter == PARAMETER_MU;
-    return value <= DBL_MAX && (any_sign ? value >= -DBL_MAX : value > 0);
+    return value <= DBL_MAX &&
+           (posterior_parameter_is_positive(parameter) ? value > 0 : value >= -DBL_MAX);
 }
 
 bool posterior_make(enum posterior_family family, const double values[PARAMETER_COUNT],

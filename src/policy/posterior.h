@@ -47,6 +47,10 @@ const char *posterior_parameter_name(enum posterior_parameter parameter);
 /* The family whose names are exactly this set of bits, or -1. */
 int posterior_family_of(uint32_t parameters);
 const char *posterior_family_name(enum posterior_family family);
+/* Of enum posterior_parameter, in the order of struct posterior's p. */
+const uint8_t *posterior_parameters(enum posterior_family family, int *count);
+/* Must be more than 0; the others may be any finite number. */
+bool posterior_parameter_is_positive(enum posterior_parameter parameter);
 
 /* From a value for each parameter (indexed by enum posterior_parameter) to *out. False, with *out
  * untouched, if one that the family uses is not finite, or is <= 0 and must not be. */

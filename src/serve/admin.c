@@ -227,12 +227,9 @@ static void answer_reloaded(struct admin *a, struct exchange *x)
     put_member(b, "fingerprint_before", span_of(outcome->fingerprint_before));
     if (outcome->version_reused) json_write_key(b, SPAN("version_reused")), buf_lit(b, "true");
     put_list_begin(b, "not_applied");
-    bool first = true;
-    for (int i = 0; reload_not_applied_name(i); i++) {
-        if (!(outcome->not_applied >> i & 1)) continue;
-        if (!first) buf_char(b, ',');
-        first = false;
-        json_write_string(b, span_of(reload_not_applied_name(i)));
+    for (int i = 0; i < outcome->not_applied.count; i++) {
+        if (i) buf_char(b, ',');
+        json_write_string(b, span_of(outcome->not_applied.names[i]));
     }
     buf_char(b, ']');
     json_write_key(b, SPAN("units_moved_ppm"));

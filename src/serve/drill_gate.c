@@ -1,6 +1,13 @@
 #include "serve/drill_gate.h"
 
 #include "base/hash.h"
+#include "decide/guardrail.h"
+
+static const struct rule *ad_free_of(const struct plan *plan)
+{
+    const struct plan_guardrail *g = plan_guardrail_find(plan, GUARDRAIL_AD_FREE);
+    return g ? g->when : NULL;
+}
 
 /* What a request can say of an attribute. */
 static bool sayable(const struct attribute *attribute, int slot, union attribute_value value)
@@ -19,7 +26,7 @@ static void choice_add(struct drill_gate *g, int slot)
     const struct attribute *attribute = &g->plan->schema.attributes[slot];
     struct rule_values *v = &g->choices[g->slots].values;
     g->choices[g->slots++].slot = slot;
-    rule_values(g->plan->guardrails.ad_free, slot, attribute->type, v);
+    rule_values(ad_free_of(g->plan), slot, attribute->type, v);
     int kept = 0;
     for (int i = 0; i < v->count; i++)
         if (sayable(attribute, slot, v->values[i])) v->values[kept++] = v->values[i];
@@ -30,9 +37,8 @@ void drill_gate_init(struct drill_gate *g, const struct plan *plan)
 {
     g->plan = plan;
     g->slots = 0;
-    if (!plan->guardrails.ad_free) return;
-    uint64_t reads =
-        rule_reads(plan->guardrails.ad_free) & ~((uint64_t)1 << ATTRIBUTE_SLOT_VARIANT);
+    if (!ad_free_of(plan)) return;
+    uint64_t reads = rule_reads(ad_free_of(plan)) & ~((uint64_t)1 << ATTRIBUTE_SLOT_VARIANT);
     for (; reads && g->slots < DRILL_GATE_SLOTS_MAX; reads &= reads - 1)
         choice_add(g, __builtin_ctzll(reads));
 }
@@ -77,7 +83,7 @@ static bool open_by_count(const struct drill_gate *g, int variant, uint64_t all,
             choose(g, at, (int)(left % digits), &request->attributes);
             left /= digits;
         }
-        if (!guardrail_ad_free(g->plan, request, NULL)) return true;
+        if (!guardrail_gate(g->plan, request, NULL)) return true;
     }
     return false;
 }
@@ -89,7 +95,7 @@ static bool open_in_step(const struct drill_gate *g, int variant, struct request
         begin(g, variant, &request->attributes);
         for (int at = 0; at < g->slots; at++)
             choose(g, at, i % choices_of(g, at), &request->attributes);
-        if (!guardrail_ad_free(g->plan, request, NULL)) return true;
+        if (!guardrail_gate(g->plan, request, NULL)) return true;
     }
     return false;
 }
@@ -106,7 +112,7 @@ static bool open_by_chance(const struct drill_gate *g, int variant, int tries,
                 hash_murmur3_32((struct span){(const char *)counter, sizeof counter}, 1);
             choose(g, at, (int)(drawn % (uint32_t)choices_of(g, at)), &request->attributes);
         }
-        if (!guardrail_ad_free(g->plan, request, NULL)) return true;
+        if (!guardrail_gate(g->plan, request, NULL)) return true;
     }
     return false;
 }
@@ -123,6 +129,6 @@ bool drill_gate_open(const struct drill_gate *g, int variant, int tries, struct 
 bool drill_gate_shut(const struct plan *plan)
 {
     struct request *nothing = &(struct request){0};
-    const struct rule *gate = plan->guardrails.ad_free;
-    return gate && rule_reads(gate) == 0 && guardrail_ad_free(plan, nothing, NULL);
+    const struct rule *gate = ad_free_of(plan);
+    return gate && rule_reads(gate) == 0 && guardrail_gate(plan, nothing, NULL);
 }

@@ -1,5 +1,6 @@
 #include "serve/plan_example.h"
 
+#include "decide/guardrail.h"
 #include "serve/body_write.h"
 #include "wire/json_write.h"
 
@@ -82,7 +83,6 @@ static void set_declared(struct plan_example *x, const struct policy *policy, in
 static void set_usual(struct plan_example *x, const struct policy *policy, bool no_ads_yet)
 {
     const struct plan *plan = x->plan;
-    const struct plan_guardrails *g = &plan->guardrails;
     struct attributes *a = &x->session;
     a->known = a->invalid = 0;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) set(a, usual[i].slot, usual[i].value);
@@ -95,8 +95,11 @@ static void set_usual(struct plan_example *x, const struct policy *policy, bool 
         a->values[ATTRIBUTE_SLOT_ADS_LAST_HOUR].i =
             a->values[ATTRIBUTE_SLOT_AD_SECONDS_LAST_HOUR].i =
                 a->values[ATTRIBUTE_SLOT_ADS_TODAY].i = 0;
-    set_at_least(a, ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END, (g->min_gap_ms + 999) / 1000);
-    set_at_least(a, ATTRIBUTE_SLOT_ELAPSED_S, (g->grace_period_ms + 999) / 1000);
+    for (int i = 0; i < plan->guardrail_count; i++) {
+        const struct plan_guardrail *g = &plan->guardrails[i];
+        if (g->row->shape == GUARDRAIL_DURATION)
+            set_at_least(a, __builtin_ctzll(g->row->needed), (g->ms + 999) / 1000);
+    }
     set_at_least(a, ATTRIBUTE_SLOT_ELAPSED_S,
                  a->values[ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END].i);
 }
@@ -192,7 +195,7 @@ static bool body_make(struct plan_example *x, int variant, bool posteriors, stru
     put_text(&b, "session_id", SPAN("s-1"));
     put_text(&b, "variant", plan->variants[variant].name);
     put_session(&b, plan, session, plan->guardrails_read | policy->attributes_read);
-    if (plan->guardrails.cooldown) {
+    if (plan_guardrail_find(plan, GUARDRAIL_COOLDOWN)) {
         json_write_key(&b, SPAN("last"));
         buf_lit(&b, "{\"seconds_ago\":915,\"cooldown_s\":720,\"ads_delivered\":2}");
     }

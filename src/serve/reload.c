@@ -10,18 +10,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define AT_START_BIT(code, name) AT_START_##code,
-enum at_start { RELOAD_AT_START(AT_START_BIT) AT_START_COUNT };
-#undef AT_START_BIT
-
-const char *reload_not_applied_name(int i)
-{
-#define AT_START_NAME(code, name) name,
-    static const char *const names[] = {RELOAD_AT_START(AT_START_NAME)};
-#undef AT_START_NAME
-    return i >= 0 && i < AT_START_COUNT ? names[i] : NULL;
-}
-
 const char *reload_trigger_name(enum reload_trigger trigger)
 {
 #define TRIGGER_NAME(code, name) [RELOAD_##code] = name,
@@ -209,27 +197,6 @@ static void plan_read(struct reload *r, struct reload_read *read, struct reload_
     free(file.memory);
 }
 
-static uint32_t not_applied(const struct reload *r, const struct settings *settings)
-{
-    const struct settings_server *a = &r->started->server, *b = &settings->server;
-    const struct settings_log *x = &r->started->log, *y = &settings->log;
-    const bool differs[AT_START_COUNT] = {
-        [AT_START_LISTEN] = !span_equal(a->listen, b->listen),
-        [AT_START_ADMIN] = !span_equal(a->admin, b->admin),
-        [AT_START_WORKERS] = a->workers != b->workers,
-        [AT_START_CONNECTIONS_MAX] = a->connections_max != b->connections_max,
-        [AT_START_PER_ADDRESS_MAX] = a->per_address_max != b->per_address_max,
-        [AT_START_TIMEOUTS] = a->head_timeout_ms != b->head_timeout_ms ||
-                              a->body_timeout_ms != b->body_timeout_ms ||
-                              a->answer_timeout_ms != b->answer_timeout_ms ||
-                              a->idle_timeout_ms != b->idle_timeout_ms,
-        [AT_START_SINK] = x->sink != y->sink || !span_equal(x->file, y->file),
-    };
-    uint32_t bits = 0;
-    for (int i = 0; i < AT_START_COUNT; i++) bits |= (uint32_t)differs[i] << i;
-    return bits;
-}
-
 /* A file that may be half of one, and has less in it. */
 static bool takes_away(const struct plan *served, const struct reload_read *read,
                        struct reload_outcome *out)
@@ -252,7 +219,7 @@ static void plan_take(struct reload *r, struct reload_read *read, struct reload_
     struct plan *plan = read->plan;
     struct settings *settings = read->settings;
     if (takes_away(served, read, out)) return;
-    out->not_applied = not_applied(r, settings);
+    settings_not_applied(r->started, settings, &out->not_applied);
     bool decides = !hash_equal(plan->identity, served->identity);
     out->changed = decides || !span_equal(plan->version, served->version) ||
                    !hash_equal(settings->identity, r->settings->identity);
@@ -272,12 +239,11 @@ static void plan_take(struct reload *r, struct reload_read *read, struct reload_
 }
 
 /* What the file says and only a start applies, in words. */
-static void not_applied_write(struct buf *b, uint32_t bits)
+static void not_applied_write(struct buf *b, const struct settings_names *not_applied)
 {
-    for (int i = 0; i < AT_START_COUNT; i++) {
-        if (!(bits >> i & 1)) continue;
-        buf_span(b, b->len ? SPAN(", ") : SPAN("applied at the next start only: "));
-        buf_span(b, span_of(reload_not_applied_name(i)));
+    for (int i = 0; i < not_applied->count; i++) {
+        buf_span(b, i ? SPAN(", ") : SPAN("applied at the next start only: "));
+        buf_span(b, span_of(not_applied->names[i]));
     }
 }
 
@@ -286,7 +252,7 @@ static void outcome_tell(struct reload *r, const char *peer, struct signal_write
 {
     char memory[RELOAD_NOT_APPLIED_BYTES];
     struct buf message = buf_of(memory, sizeof memory);
-    not_applied_write(&message, out->not_applied);
+    not_applied_write(&message, &out->not_applied);
     const struct signal_reload told = {.trigger = span_of(reload_trigger_name(out->trigger)),
                                        .peer = span_of(peer),
                                        .file = span_of(reload_file(r)),

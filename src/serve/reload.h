@@ -36,18 +36,8 @@ enum {
      * then reads it and compiles the plan. */
     RELOAD_STALL_MS = RELOAD_LOOK_MS + RELOAD_READ_MS + 3000,
     RELOAD_VERSIONS_MAX = 1024, /* remembered; beyond them the oldest is forgotten */
-    RELOAD_NOT_APPLIED_BYTES = 256,
+    RELOAD_NOT_APPLIED_BYTES = 512,
 };
-
-/* What only a start applies: name in the plan. */
-#define RELOAD_AT_START(X)                       \
-    X(LISTEN, "server.listen")                   \
-    X(ADMIN, "server.admin")                     \
-    X(WORKERS, "server.workers")                 \
-    X(CONNECTIONS_MAX, "server.connections_max") \
-    X(PER_ADDRESS_MAX, "server.per_address_max") \
-    X(TIMEOUTS, "server.*_timeout")              \
-    X(SINK, "log.sink")
 
 /* Who asked. */
 #define RELOAD_TRIGGERS(X) \
@@ -64,8 +54,8 @@ struct reload_outcome {
     bool changed, version_reused;
     char version[NAME_BYTES_MAX + 1]; /* of the plan that is served now */
     char fingerprint[13], fingerprint_before[13];
-    uint32_t units_moved_ppm;  /* see plan_units_moved_ppm */
-    uint32_t not_applied;      /* bit per RELOAD_AT_START, in its order */
+    uint32_t units_moved_ppm; /* see plan_units_moved_ppm */
+    struct settings_names not_applied;
     struct plan_weaker weaker; /* what it took away, or would have */
     struct plan_errors errors; /* where code is not ERR_OK; at least one */
 };
@@ -132,9 +122,6 @@ struct reload_held {
 };
 struct reload_held reload_hold(struct reload *r);
 void reload_release(struct reload *r);
-
-/* The name for bit `i`; NULL: there is none. */
-const char *reload_not_applied_name(int i);
 
 /* Frees the plan that is served. No loop may be running. */
 void reload_done(struct reload *r);

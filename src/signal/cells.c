@@ -1,5 +1,7 @@
 #include "signal/cells.h"
 
+#include "decide/guardrail.h"
+
 #include <stdlib.h>
 
 struct maker {
@@ -66,32 +68,6 @@ static const struct policy *variant_policy(const struct plan *plan, int variant)
     return plan->variants[variant < plan->variant_count ? variant : plan->default_variant].policy;
 }
 
-static bool guardrail_named(const struct plan_guardrails *g, int reason)
-{
-    switch (reason) {
-    case REASON_AD_FREE:
-        return g->ad_free != NULL;
-    case REASON_GRACE_PERIOD:
-        return g->grace_period_ms >= 0;
-    case REASON_MIN_GAP:
-        return g->min_gap_ms >= 0;
-    case REASON_COOLDOWN:
-        return g->cooldown;
-    case REASON_ADS_PER_HOUR:
-        return g->ads_per_hour.count > 0;
-    case REASON_AD_SECONDS_PER_HOUR:
-        return g->ad_seconds_per_hour.count > 0;
-    case REASON_ADS_PER_DAY:
-        return g->ads_per_day.count > 0;
-    case REASON_CONTENT_REMAINING:
-        return g->content_remaining;
-    case REASON_CONTENT_BOUNDARY:
-        return g->content_boundary;
-    default:
-        return false;
-    }
-}
-
 /* How a decision outside of experiments can have come to the variant. */
 static bool assignment_possible(const struct plan *plan, int assignment, int variant)
 {
@@ -126,7 +102,8 @@ static void make_assignments(struct maker *m, struct variant_cells *v, int varia
 
 static bool asks_rules(const struct policy *policy)
 {
-    return policy->kind == POLICY_FIXED || (policy->fallback && asks_rules(policy->fallback));
+    return policy_is(policy, POLICY_HAS_RULES) ||
+           (policy->fallback && asks_rules(policy->fallback));
 }
 
 static void make_variant(struct maker *m, int variant)
@@ -142,9 +119,10 @@ static void make_variant(struct maker *m, int variant)
     make_assignments(m, v, variant);
     v->duration = RESOLVE(m, METRIC_REQUEST_DURATION, 0, name);
     if (asks_rules(policy)) v->rule_errors = RESOLVE(m, METRIC_RULE_ERRORS, 0, name);
-    for (int g = GUARDRAIL_FIRST; g <= GUARDRAIL_LAST; g++)
-        if (guardrail_named(&plan->guardrails, g))
-            v->guardrail[g] = RESOLVE(m, METRIC_GUARDRAIL, g, name, reason_word((enum reason)g));
+    for (int i = 0; i < plan->guardrail_count; i++) {
+        enum reason r = plan->guardrails[i].row->reason;
+        v->guardrail[r] = RESOLVE(m, METRIC_GUARDRAIL, r, name, reason_word(r));
+    }
     if (!policy_reads_posteriors(policy)) return;
     v->posteriors_unused = RESOLVE(m, METRIC_POSTERIORS_UNUSED, 0, name);
     for (int f = FALLBACK_NONE + 1; f < FALLBACK_REASON_COUNT; f++)

@@ -151,9 +151,8 @@ static void anomalies_tell(const struct telling *t)
 
 static void masks(const struct telling *t, const struct variant_cells *v)
 {
-    uint32_t guardrails = (2u << GUARDRAIL_LAST) - (1u << GUARDRAIL_FIRST);
-    for (uint32_t bits = t->decision->masked & guardrails; bits; bits &= bits - 1)
-        signal_add(t->writer, v->guardrail[__builtin_ctz(bits)], 1);
+    for (uint64_t bits = t->decision->masked; bits; bits &= bits - 1)
+        signal_add(t->writer, v->guardrail[__builtin_ctzll(bits)], 1);
 }
 
 void signal_decision(struct signal_writer *writer, const struct signal_cells *cells,

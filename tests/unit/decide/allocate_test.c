@@ -62,7 +62,7 @@ static void test_who_decides(void **state)
          "ad_free"},
     };
     struct plan *plan = fixture_bare();
-    plan->guardrails.ad_free = fixture_rule(plan, "has(tier) && tier == 'premium'");
+    fixture_ad_free(plan, "has(tier) && tier == 'premium'");
     fixture_finish(plan);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char reasons[512];

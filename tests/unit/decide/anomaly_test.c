@@ -104,7 +104,7 @@ static struct plan *random_plan(struct rng *r)
             policy->weight[i] = (double)below(r, 5) - 1;
         }
     }
-    if (below(r, 2)) fixture_cap(&plan->guardrails.ads_per_hour, NULL, 4);
+    if (below(r, 2)) fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 4);
     return fixture_finish(plan);
 }
 

@@ -218,7 +218,7 @@ static void test_floor_is_over_the_eligible(void **state)
     (void)state;
     struct plan *plan = plan_thompson(ALL);
     plan->policies[BAYESIAN].floor = 0.3;
-    fixture_cap(&plan->guardrails.ads_per_hour, NULL, 1);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 1);
     fixture_finish(plan);
     int hits[4];
     count_shares(plan,
@@ -245,7 +245,7 @@ static void test_uniform(void **state)
         {"{'ads_last_hour':6}", {1, 0, 0, 0}},
     };
     struct plan *plan = fixture_bare();
-    fixture_cap(&plan->guardrails.ads_per_hour, NULL, 6);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
     fixture_finish(plan);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[256];
@@ -285,7 +285,7 @@ static void test_greedy(void **state)
          POD_2},
     };
     struct plan *plan = fixture_bare();
-    fixture_cap(&plan->guardrails.ads_per_hour, NULL, 6);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
     fixture_finish(plan);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024];
@@ -311,7 +311,7 @@ static void test_masking_leaves_the_draws_of_the_others(void **state)
 {
     (void)state;
     struct plan *plan = fixture_bare();
-    fixture_cap(&plan->guardrails.ads_per_hour, NULL, 6);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
     fixture_finish(plan);
     struct run all, two, one;
     run_decide(&all, plan, "{'variant':'bayes','session':{'ads_last_hour':0}," SAME "}");

@@ -39,18 +39,19 @@ static const enum reason reasons_of_bits[] = {
 static struct plan *plan_of(uint32_t named, uint32_t permissive)
 {
     struct plan *plan = fixture_bare();
-    struct plan_guardrails *g = &plan->guardrails;
-    if (named & GRACE) g->grace_period_ms = 180000;
-    if (named & GAP) g->min_gap_ms = 300000;
-    g->cooldown = named & COOLDOWN;
-    if (named & HOUR) fixture_cap(&g->ads_per_hour, NULL, 6);
-    if (named & SECONDS) fixture_cap(&g->ad_seconds_per_hour, NULL, 120);
-    if (named & DAY) fixture_cap(&g->ads_per_day, NULL, 10);
-    g->content_remaining = named & REMAINING;
-    g->content_boundary = named & BOUNDARY;
-    if (named & AD_FREE) g->ad_free = fixture_rule(plan, "tier == 'premium'");
+    uint64_t reasons = 0;
+    if (named & GRACE) fixture_period(plan, GUARDRAIL_GRACE_PERIOD, 180000);
+    if (named & GAP) fixture_period(plan, GUARDRAIL_MIN_GAP, 300000);
+    if (named & COOLDOWN) fixture_guardrail(plan, GUARDRAIL_COOLDOWN);
+    if (named & HOUR) fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
+    if (named & SECONDS) fixture_cap(plan, GUARDRAIL_AD_SECONDS_PER_HOUR, NULL, 120);
+    if (named & DAY) fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, NULL, 10);
+    if (named & REMAINING) fixture_guardrail(plan, GUARDRAIL_CONTENT_REMAINING);
+    if (named & BOUNDARY) fixture_guardrail(plan, GUARDRAIL_CONTENT_BOUNDARY);
+    if (named & AD_FREE) fixture_ad_free(plan, "tier == 'premium'");
     for (size_t i = 0; i < sizeof reasons_of_bits / sizeof *reasons_of_bits; i++)
-        if (permissive >> i & 1) g->permissive |= 1u << reasons_of_bits[i];
+        if (permissive >> i & 1) reasons |= REASON_BIT(reasons_of_bits[i]);
+    fixture_permissive(plan, reasons);
     return fixture_finish(plan);
 }
 
@@ -266,12 +267,13 @@ static const struct {
 
 static struct plan *plan_of_list(const struct item items[3], bool permissive)
 {
-    struct plan *plan = plan_of(0, permissive ? HOUR : 0);
+    struct plan *plan = fixture_bare();
     for (int j = 0; j < 3; j++) {
         if (!items[j].when && !items[j].max) continue;
-        fixture_cap(&plan->guardrails.ads_per_hour,
+        fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR,
                     items[j].when ? fixture_rule(plan, items[j].when) : NULL, items[j].max);
     }
+    fixture_permissive(plan, permissive ? REASON_BIT(REASON_ADS_PER_HOUR) : 0);
     return fixture_finish(plan);
 }
 
@@ -381,8 +383,8 @@ static void test_broken_seconds_are_rounded_up(void **state)
         {"{'elapsed_s':2,'seconds_since_last_break_end':3}", ALL, 1},
     };
     struct plan *plan = fixture_bare();
-    plan->guardrails.grace_period_ms = 1500;
-    plan->guardrails.min_gap_ms = 2001;
+    fixture_period(plan, GUARDRAIL_GRACE_PERIOD, 1500);
+    fixture_period(plan, GUARDRAIL_MIN_GAP, 2001);
     plan->actions.actions[NONE].cooldown_ms = 1;
     fixture_finish(plan);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

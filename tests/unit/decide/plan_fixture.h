@@ -9,6 +9,7 @@
 #ifndef INTERLUDE_TESTS_PLAN_FIXTURE_H
 #define INTERLUDE_TESTS_PLAN_FIXTURE_H
 
+#include "decide/guardrail.h"
 #include "decide/reply.h"
 
 #include <stdio.h>
@@ -44,9 +45,7 @@ static inline struct policy *fixture_policy(struct plan *plan, const char *name,
     struct policy *policy = &plan->policies[plan->policy_count++];
     policy->name = span_of(name);
     policy->kind = kind;
-    policy->actions = ALL;
-    policy->values_equal = true;
-    for (int i = 0; i < ACTIONS_MAX; i++) policy->weight[i] = 1;
+    policy_init(policy, &plan->actions);
     if (policy_reads_posteriors(policy)) policy->fallback = &plan->policies[PROMOTED];
     return policy;
 }
@@ -58,11 +57,39 @@ static inline void fixture_variant(struct plan *plan, const char *name, int poli
     variant->policy = &plan->policies[policy];
 }
 
-static inline void fixture_cap(struct plan_cap *cap, const struct rule *when, int64_t max)
+/* The plan's guardrail of that kind, named by this at the latest. */
+static inline struct plan_guardrail *fixture_guardrail(struct plan *plan, enum guardrail_code code)
 {
+    for (int i = 0; i < plan->guardrail_count; i++)
+        if (plan->guardrails[i].row == &guardrail_table[code]) return &plan->guardrails[i];
+    return plan_guardrail_add(plan, code);
+}
+
+static inline void fixture_period(struct plan *plan, enum guardrail_code code, int64_t ms)
+{
+    fixture_guardrail(plan, code)->ms = ms;
+}
+
+static inline void fixture_ad_free(struct plan *plan, const char *condition)
+{
+    fixture_guardrail(plan, GUARDRAIL_AD_FREE)->when = fixture_rule(plan, condition);
+}
+
+/* One more item. */
+static inline void fixture_cap(struct plan *plan, enum guardrail_code code, const struct rule *when,
+                               int64_t max)
+{
+    struct plan_cap *cap = &fixture_guardrail(plan, code)->cap;
     cap->items[cap->count].when = when;
     cap->items[cap->count].max = max;
     cap->count++;
+}
+
+/* Of those that the plan names, the ones whose REASON_BIT is in the set. */
+static inline void fixture_permissive(struct plan *plan, uint64_t reasons)
+{
+    for (int i = 0; i < plan->guardrail_count; i++)
+        plan->guardrails[i].permissive = reasons & REASON_BIT(plan->guardrails[i].row->reason);
 }
 
 static inline void fixture_actions(struct plan *plan)
@@ -101,7 +128,7 @@ static inline void fixture_policies(struct plan *plan)
 
 static inline void fixture_no_guardrails(struct plan *plan)
 {
-    plan->guardrails = (struct plan_guardrails){.grace_period_ms = -1, .min_gap_ms = -1};
+    plan->guardrail_count = 0;
 }
 
 /* The demonstration plan, to be varied and then finished. */
@@ -118,7 +145,7 @@ static inline struct plan *fixture_plan(void)
     plan->segments[1] = SPAN("casual");
     plan->segments[2] = SPAN("core");
     plan->segments[3] = SPAN("heavy");
-    attribute_schema_init(&plan->schema);
+    plan_init(plan);
     plan->schema.attributes[plan->schema.count++] =
         (struct attribute){SPAN("genre"), ATTRIBUTE_STRING, ATTRIBUTE_DECLARED};
     fixture_actions(plan);
@@ -135,12 +162,11 @@ static inline struct plan *fixture_plan(void)
     adload->split[1].up_to = 100;
 
     fixture_no_guardrails(plan);
-    struct plan_guardrails *g = &plan->guardrails;
-    g->ad_free = fixture_rule(plan, "has(tier) && tier == 'premium'");
-    g->grace_period_ms = 180000;
-    g->min_gap_ms = 300000;
-    fixture_cap(&g->ads_per_hour, NULL, 6);
-    fixture_cap(&g->ad_seconds_per_hour, NULL, 240);
+    fixture_ad_free(plan, "has(tier) && tier == 'premium'");
+    fixture_period(plan, GUARDRAIL_GRACE_PERIOD, 180000);
+    fixture_period(plan, GUARDRAIL_MIN_GAP, 300000);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
+    fixture_cap(plan, GUARDRAIL_AD_SECONDS_PER_HOUR, NULL, 240);
     return plan;
 }
 

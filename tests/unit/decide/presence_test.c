@@ -296,7 +296,7 @@ static void test_rows_for_policies_that_read_nothing(void **state)
         set_learned(&plan->policies[BAYESIAN], ON_PARTIAL_FALLBACK, ALL);
         set_learned(&plan->policies[GREEDY], ON_PARTIAL_PRIOR, ALL);
         plan->policies[GREEDY].on_empty = ON_EMPTY_COLD_START;
-        if (asked[a].ad_free) plan->guardrails.ad_free = fixture_rule(plan, asked[a].ad_free);
+        if (asked[a].ad_free) fixture_ad_free(plan, asked[a].ad_free);
         fixture_finish(plan);
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             const char *sent = rows[i].posteriors;
@@ -529,7 +529,7 @@ static void test_a_mask_does_not_excuse_what_is_missing(void **state)
 {
     (void)state;
     struct plan *plan = fixture_bare();
-    fixture_cap(&plan->guardrails.ads_per_hour, NULL, 2);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 2);
     fixture_finish(plan);
     struct run run;
     const struct decision *d = run_decide(&run, plan,

@@ -283,11 +283,11 @@ static json_t *step_of(json_t *reply, const char *name)
 static struct plan *plan_of_accounts(uint32_t permissive)
 {
     struct plan *of = fixture_bare();
-    of->guardrails.ad_free = fixture_rule(of, "has(tier) && tier == 'premium'");
-    of->guardrails.cooldown = true;
-    fixture_cap(&of->guardrails.ads_per_hour, NULL, 6);
-    fixture_cap(&of->guardrails.ads_per_hour, fixture_rule(of, "car"), 2);
-    of->guardrails.permissive = permissive;
+    fixture_ad_free(of, "has(tier) && tier == 'premium'");
+    fixture_guardrail(of, GUARDRAIL_COOLDOWN);
+    fixture_cap(of, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
+    fixture_cap(of, GUARDRAIL_ADS_PER_HOUR, fixture_rule(of, "car"), 2);
+    fixture_permissive(of, permissive);
     return fixture_finish(of);
 }
 

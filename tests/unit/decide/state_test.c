@@ -345,7 +345,7 @@ static void test_last(void **state)
 {
     (void)state;
     struct plan *plans[] = {fixture_bare(), fixture_bare()};
-    plans[1]->guardrails.cooldown = true;
+    fixture_guardrail(plans[1], GUARDRAIL_COOLDOWN);
     for (int p = 0; p < 2; p++) fixture_finish(plans[p]);
     for (size_t i = 0; i < 2 * sizeof lasts / sizeof *lasts; i++) {
         const bool read = i % 2;
@@ -371,7 +371,7 @@ static void test_last_of_an_ad_free_listener(void **state)
 {
     (void)state;
     struct plan *plan = fixture_plan();
-    plan->guardrails.cooldown = true;
+    fixture_guardrail(plan, GUARDRAIL_COOLDOWN);
     fixture_finish(plan);
     struct run run;
     const struct decision *d =

@@ -1,5 +1,7 @@
 #include "plan_files.h"
 
+#include "decide/guardrail.h"
+
 #include "interlude.h"
 
 #include <math.h>
@@ -96,22 +98,23 @@ static void test_demo_policies(void **state)
     plan_free(plan);
 }
 
+#define guardrail(plan, code) plan_guardrail_find((plan), GUARDRAIL_##code)
+
 static void test_demo_guardrails_and_defaults(void **state)
 {
     (void)state;
     struct settings *settings;
     struct plan *plan = load_both(plan_demo_text(), &settings, "demo");
-    const struct plan_guardrails *g = &plan->guardrails;
-    assert_non_null(g->ad_free);
-    assert_int_equal(g->grace_period_ms, 180000);
-    assert_int_equal(g->min_gap_ms, 300000);
-    assert_int_equal(g->ads_per_hour.count, 1);
-    assert_null(g->ads_per_hour.items[0].when);
-    assert_int_equal(g->ads_per_hour.items[0].max, 6);
-    assert_int_equal(g->ad_seconds_per_hour.items[0].max, 240);
-    assert_int_equal(g->ads_per_day.count, 0);
-    assert_false(g->cooldown || g->content_remaining || g->content_boundary);
-    assert_int_equal(g->permissive, 0);
+    assert_int_equal(plan->guardrail_count, 5);
+    assert_non_null(guardrail(plan, AD_FREE)->when);
+    assert_int_equal(guardrail(plan, GRACE_PERIOD)->ms, 180000);
+    assert_int_equal(guardrail(plan, MIN_GAP)->ms, 300000);
+    const struct plan_cap *hour = &guardrail(plan, ADS_PER_HOUR)->cap;
+    assert_int_equal(hour->count, 1);
+    assert_null(hour->items[0].when);
+    assert_int_equal(hour->items[0].max, 6);
+    assert_int_equal(guardrail(plan, AD_SECONDS_PER_HOUR)->cap.items[0].max, 240);
+    for (int i = 0; i < plan->guardrail_count; i++) assert_false(plan->guardrails[i].permissive);
     const struct settings_server *s = &settings->server;
     assert_true(span_is(s->listen, "127.0.0.1:7070") && span_is(s->admin, "127.0.0.1:7071"));
     assert_int_equal(s->workers, 0);
@@ -153,12 +156,16 @@ static void test_everything(void **state)
     assert_int_equal(plan->experiments[0].slice_ppm, 1);
     assert_int_equal(plan->experiments[0].split[2].up_to, 1000000);
     assert_int_equal(plan->timezone_offset_s, -12600);
-    assert_int_equal(plan->guardrails.permissive,
-                     1u << REASON_MIN_GAP | 1u << REASON_CONTENT_BOUNDARY);
-    assert_int_equal(plan->guardrails.ads_per_hour.count, 2);
-    assert_int_equal(plan->guardrails.min_gap_ms, 90000);
-    assert_int_equal(plan->guardrails.grace_period_ms, 0);
-    assert_true(plan->guardrails.cooldown && plan->guardrails.content_remaining);
+    for (int i = 0; i < plan->guardrail_count; i++) {
+        enum reason r = plan->guardrails[i].row->reason;
+        assert_int_equal(plan->guardrails[i].permissive,
+                         r == REASON_MIN_GAP || r == REASON_CONTENT_BOUNDARY);
+    }
+    assert_int_equal(guardrail(plan, ADS_PER_HOUR)->cap.count, 2);
+    assert_int_equal(guardrail(plan, MIN_GAP)->ms, 90000);
+    assert_int_equal(guardrail(plan, GRACE_PERIOD)->ms, 0);
+    assert_non_null(guardrail(plan, COOLDOWN));
+    assert_non_null(guardrail(plan, CONTENT_REMAINING));
     assert_int_equal(settings->log.sink, LOG_FILE);
     assert_string_equal(settings->log.file.data, "/var/log/a \"b\" \\ caf\xc3\xa9.log");
     const struct log_budget *partial = &settings->log.sites[SITE_POSTERIORS_PARTIAL].budget;

@@ -1,68 +1,7 @@
-#include "plan/load.h"
+#include "plan/key.h"
+#include "plan/units.h"
 
-/* ---- variants ---- */
-
-static key_read load_variant_policy;
-
-static const struct key variant_keys[] = {
-    {"policy", load_variant_policy, offsetof(struct plan_variant, policy), .required = true},
-    {"params", NULL},
-};
-const struct key_table load_variant_keys = KEY_TABLE("variants.NAME", variant_keys);
-
-static void load_variant_policy(struct load *l, const struct yaml_tree *node, const struct key *key,
-                                void *into)
-{
-    int policy = load_policy_name(l, node);
-    if (policy >= 0) *(const struct policy **)load_field(into, key) = &l->plan->policies[policy];
-}
-
-void load_variants(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
-{
-    (void)key, (void)into;
-    struct plan *plan = l->plan;
-    if (!load_is_mapping(l, node, "a mapping from name to {policy: NAME}")) return;
-    if ((node->count < 1 && !node->lossy) || node->count > PLAN_VARIANTS_MAX)
-        load_error(l, node->place, "expected 1 to %d variants, found %u", PLAN_VARIANTS_MAX,
-                   node->count);
-    if (node->lossy || node->count > PLAN_VARIANTS_MAX) l->unread |= UNREAD_VARIANTS;
-    for (const struct yaml_tree *child = node->first; child; child = child->next) {
-        struct plan_variant variant = {.policy = NULL};
-        struct span name;
-        bool named = load_name(l, child->key, &name);
-        if (!named) load_note_bad_name(l, child->key, UNREAD_VARIANTS);
-        if (named && span_is(name, VARIANT_UNKNOWN_NAME))
-            load_error(l, child->key->place,
-                       "`unknown` is reserved: it is what a variant outside the plan is called");
-        if (load_is_mapping(l, child, "a variant, {policy: NAME}"))
-            load_keys(l, child, &load_variant_keys, &variant);
-        if (!named || plan->variant_count == PLAN_VARIANTS_MAX) continue;
-        variant.name = arena_copy(&plan->arena, name);
-        plan->variants[plan->variant_count++] = variant;
-    }
-}
-
-void load_key_variant(struct load *l, const struct yaml_tree *node, const struct key *key,
-                      void *into)
-{
-    int variant = load_variant_name(l, node);
-    if (variant >= 0) *(int *)load_field(into, key) = variant;
-}
-
-/* ---- experiments ---- */
-
-static key_read load_split;
-
-static const struct key experiment_keys[] = {
-    {"name", load_key_name, offsetof(struct plan_experiment, name), .required = true},
-    {"salt", load_key_salt, offsetof(struct plan_experiment, salt), .required = true},
-    {"slice", load_key_share, offsetof(struct plan_experiment, slice_ppm)},
-    {"split", load_split, .required = true},
-    {"layer", NULL},
-    {"from", NULL},
-    {"when", NULL},
-};
-const struct key_table load_experiment_keys = KEY_TABLE("experiments", experiment_keys);
+/* ---- split ---- */
 
 /* To shares of 100%. A unit's place is a whole number of millionths, and is below up_to / sum if
  * and only if it is below that rounded up: so nobody changes arms by the rounding, and splits of
@@ -73,10 +12,9 @@ static void split_apply(struct plan_experiment *experiment, uint64_t sum)
         experiment->split[i].up_to = (experiment->split[i].up_to * PPM + sum - 1) / sum;
 }
 
-static void load_split(struct load *l, const struct yaml_tree *node, const struct key *key,
+static void read_split(struct load *l, const struct yaml_tree *node, const struct key *key,
                        void *into)
 {
-    (void)key;
     struct plan_experiment *experiment = into;
     if (!load_is_mapping(l, node, "a mapping from variant to percentage")) return;
     uint64_t sum = 0;
@@ -95,6 +33,56 @@ static void load_split(struct load *l, const struct yaml_tree *node, const struc
     if (ok && sum == 0) load_error(l, node->place, "expected a variant with more than 0%%");
     if (sum > 0) split_apply(experiment, sum);
 }
+
+static void print_split(struct print *p, const struct key *key, const void *from)
+{
+    const struct plan_experiment *experiment = from;
+    bool first = true;
+    uint64_t so_far = 0;
+    buf_char(p->b, '{');
+    for (int i = 0; i < experiment->split_count; i++) {
+        print_comma(p->b, &first);
+        print_text(p->b, p->plan->variants[experiment->split[i].variant].name);
+        buf_lit(p->b, ": ");
+        share_write(p->b, experiment->split[i].up_to - so_far);
+        so_far = experiment->split[i].up_to;
+    }
+    buf_char(p->b, '}');
+}
+
+static void schema_split(struct buf *b, const struct key *key)
+{
+    buf_format(b,
+               "{\"type\":\"object\",\"minProperties\":1,\"maxProperties\":%d,"
+               "\"additionalProperties\":",
+               PLAN_VARIANTS_MAX);
+    kind_share.schema(b, key);
+    buf_char(b, '}');
+}
+
+static const struct key_kind kind_split = {read_split, print_split, schema_split, "mapping,",
+                                           key_bound_number};
+
+/* ---- experiments ---- */
+
+static const struct key experiment_rows[] = {
+    {"name", KEY_NAME(plan_experiment, name), .required = true, .help = ""},
+    {"salt", KEY_SALT(plan_experiment, salt), .required = true,
+     .help = "one for each experiment, so that their allocations are independent; the salt of "
+             "another is an error"},
+    {"slice", KEY_SHARE(plan_experiment, slice_ppm), .initial = "100%",
+     .help = "of all listeners that take part"},
+    {"split", .kind = &kind_split, .min = 1, .max = PLAN_VARIANTS_MAX, .required = true,
+     .help =
+         "share of each variant; the shares are taken in proportion to their sum, one after the "
+         "other in the byte order of the variants' names, whatever their order in the file. "
+         "`interlude check` prints them as applied: as shares of 100%, so equal proportions are "
+         "one plan, with one fingerprint"},
+    {"layer", NULL, .help = "experiments that exclude each other"},
+    {"from", NULL, .help = "where the slice begins"},
+    {"when", NULL, .help = "a condition for taking part"},
+};
+const struct key_table experiment_keys = KEY_TABLE("experiments", experiment_rows);
 
 /* A unit is in the first experiment that holds it, so one that begins where another begins, or
  * comes after one that leaves nobody, would be there in vain. */
@@ -132,10 +120,11 @@ static void check_experiment(struct load *l, const struct yaml_tree *node,
 static void load_experiment(struct load *l, const struct yaml_tree *node)
 {
     struct plan *plan = l->plan;
-    struct plan_experiment experiment = {.slice_ppm = PPM};
+    struct plan_experiment experiment = {.split_count = 0};
+    keys_init(l, &experiment_keys, &experiment);
     if (!load_is_mapping(l, node, "an experiment, {name, salt, slice, split}")) return;
     int told = load_errors_told(l);
-    load_keys(l, node, &load_experiment_keys, &experiment);
+    keys_read(l, node, &experiment_keys, &experiment);
     if (load_errors_told(l) > told || load_is_damaged(node))
         experiment.slice_ppm = 0; /* nothing follows from a wrong one */
     if (experiment.name.len) check_experiment(l, node, &experiment);
@@ -143,14 +132,21 @@ static void load_experiment(struct load *l, const struct yaml_tree *node)
         plan->experiments[plan->experiment_count++] = experiment;
 }
 
-void load_experiments(struct load *l, const struct yaml_tree *node, const struct key *key,
-                      void *into)
+static void read_experiments(struct load *l, const struct yaml_tree *node, const struct key *key,
+                             void *into)
 {
-    (void)key, (void)into;
     if (!load_is_list(l, node, "a list of experiments")) return;
-    if (node->count > PLAN_EXPERIMENTS_MAX)
-        load_error(l, node->place, "expected at most %d experiments, found %u",
-                   PLAN_EXPERIMENTS_MAX, node->count);
+    load_count(l, node, key, "experiments");
     for (const struct yaml_tree *child = node->first; child; child = child->next)
         load_experiment(l, child);
 }
+
+static void print_experiments(struct print *p, const struct key *key, const void *from)
+{
+    print_word(p->b, p->plan->experiment_count ? "\n" : " []\n");
+    for (int i = 0; i < p->plan->experiment_count; i++)
+        keys_print_item(p, &experiment_keys, &p->plan->experiments[i], 2);
+}
+
+const struct key_kind kind_experiments = {read_experiments, print_experiments, key_schema_list,
+                                          "list,",          key_bound_number,  .block = true};

@@ -94,15 +94,16 @@ static bool same_allocation(const struct plan *a, const struct plan *b)
     return a->default_variant == b->default_variant;
 }
 
-static bool same_guardrails(const struct plan_guardrails *a, const struct plan_guardrails *b)
+static bool same_guardrails(const struct plan *a, const struct plan *b)
 {
-    return same_rule(a->ad_free, b->ad_free) && a->grace_period_ms == b->grace_period_ms &&
-           a->min_gap_ms == b->min_gap_ms && a->cooldown == b->cooldown &&
-           a->content_remaining == b->content_remaining &&
-           a->content_boundary == b->content_boundary &&
-           same_cap(&a->ads_per_hour, &b->ads_per_hour) &&
-           same_cap(&a->ad_seconds_per_hour, &b->ad_seconds_per_hour) &&
-           same_cap(&a->ads_per_day, &b->ads_per_day) && a->permissive == b->permissive;
+    if (a->guardrail_count != b->guardrail_count || a->gate_count != b->gate_count) return false;
+    for (int i = 0; i < a->guardrail_count; i++) {
+        const struct plan_guardrail *x = &a->guardrails[i], *y = &b->guardrails[i];
+        if (x->row != y->row || x->permissive != y->permissive || x->ms != y->ms ||
+            !same_rule(x->when, y->when) || !same_cap(&x->cap, &y->cap))
+            return false;
+    }
+    return true;
 }
 
 static bool same_settings(const struct settings *p, const struct settings *q)
@@ -139,7 +140,7 @@ static void check_same(const struct plan *a, const struct plan *b, const char *n
         {"policies", policies},
         {"labels", same_labels(a, b)},
         {"allocation", same_allocation(a, b)},
-        {"guardrails", same_guardrails(&a->guardrails, &b->guardrails)},
+        {"guardrails", same_guardrails(a, b)},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].same) fail_msg("%s: loads again with other %s", name, parts[i].what);

@@ -1,4 +1,5 @@
-#include "plan/load.h"
+/* What learned policies have of each action: a prior, and what its draw is worth. */
+#include "plan/key.h"
 
 /* ---- prior ---- */
 
@@ -27,8 +28,8 @@ static bool load_posterior(struct load *l, const struct yaml_tree *node, struct 
         parameters |= 1u << parameter;
         if (!load_number(l, child, &values[parameter]))
             ok = false;
-        else if (values[parameter] <= 0 && parameter != PARAMETER_MEAN &&
-                 parameter != PARAMETER_MU) {
+        else if (values[parameter] <= 0 &&
+                 posterior_parameter_is_positive((enum posterior_parameter)parameter)) {
             load_error(l, child->place, "`%s` must be more than 0", child->key->text.data);
             ok = false;
         }
@@ -94,9 +95,9 @@ static bool is_prior_of_each(const struct load *l, const struct yaml_tree *node)
     return each;
 }
 
-void load_prior(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
+static void read_prior(struct load *l, const struct yaml_tree *node, const struct key *key,
+                       void *into)
 {
-    (void)key;
     struct policy *policy = into;
     policy->has_prior = true;
     if (!load_is_mapping(l, node, "a prior, or a mapping from action to prior")) return;
@@ -110,6 +111,78 @@ void load_prior(struct load *l, const struct yaml_tree *node, const struct key *
         if (action_in(policy->actions, i)) policy->prior[i] = prior;
 }
 
+/* The policy's actions, each with what `print_of` prints of it. */
+static void print_by_action(struct print *p, const struct policy *policy,
+                            void (*print_of)(struct print *p, const struct policy *policy,
+                                             int action))
+{
+    bool first = true;
+    buf_char(p->b, '{');
+    for (int i = 0; i < p->plan->actions.count; i++) {
+        if (!action_in(policy->actions, i)) continue;
+        print_comma(p->b, &first);
+        print_text(p->b, p->plan->actions.actions[i].name);
+        buf_lit(p->b, ": ");
+        print_of(p, policy, i);
+    }
+    buf_char(p->b, '}');
+}
+
+static void print_posterior(struct print *p, const struct policy *policy, int action)
+{
+    const struct posterior *prior = &policy->prior[action];
+    int count;
+    const uint8_t *names = posterior_parameters((enum posterior_family)prior->family, &count);
+    buf_char(p->b, '{');
+    for (int i = 0; i < count; i++) {
+        if (i) buf_lit(p->b, ", ");
+        print_word(p->b, posterior_parameter_name((enum posterior_parameter)names[i]));
+        buf_lit(p->b, ": ");
+        print_number(p->b, prior->p[i]);
+    }
+    buf_char(p->b, '}');
+}
+
+static void print_prior(struct print *p, const struct key *key, const void *from)
+{
+    print_by_action(p, from, print_posterior);
+}
+
+static bool prior_is_set(const struct key *key, const void *from)
+{
+    return ((const struct policy *)from)->has_prior;
+}
+
+static void schema_posterior(struct buf *b)
+{
+    buf_lit(b, "{\"oneOf\":[");
+    for (int f = 0; f < FAMILY_COUNT; f++) {
+        int count;
+        const uint8_t *names = posterior_parameters((enum posterior_family)f, &count);
+        buf_format(b,
+                   "%s{\"type\":\"object\",\"additionalProperties\":false,\"minProperties\":%d,"
+                   "\"properties\":{",
+                   f ? "," : "", count);
+        for (int i = 0; i < count; i++)
+            buf_format(b, "%s\"%s\":{\"type\":\"number\"}", i ? "," : "",
+                       posterior_parameter_name((enum posterior_parameter)names[i]));
+        buf_lit(b, "}}");
+    }
+    buf_lit(b, "]}");
+}
+
+static void schema_prior(struct buf *b, const struct key *key)
+{
+    buf_lit(b, "{\"anyOf\":[");
+    schema_posterior(b);
+    buf_lit(b, ",{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":");
+    schema_posterior(b);
+    buf_lit(b, "}]}");
+}
+
+const struct key_kind kind_prior = {read_prior, print_prior, schema_prior, "mapping",
+                                    .is_set = prior_is_set};
+
 /* ---- value ---- */
 
 struct value {
@@ -119,22 +192,25 @@ struct value {
 /* Large enough for money in any unit, small enough that no sum of such values overflows. */
 #define VALUE_MAX ((int64_t)1000000000000)
 
-static const struct key value_keys[] = {
-    {"offset", load_key_double, offsetof(struct value, offset), -VALUE_MAX, VALUE_MAX},
-    {"weight", load_key_double, offsetof(struct value, weight), -VALUE_MAX, VALUE_MAX},
+static const struct key value_rows[] = {
+    {"offset", KEY_DOUBLE(value, offset), .min = -VALUE_MAX, .max = VALUE_MAX, .initial = "0",
+     .help = ""},
+    {"weight", KEY_DOUBLE(value, weight), .min = -VALUE_MAX, .max = VALUE_MAX, .initial = "1",
+     .help = ""},
 };
-const struct key_table load_value_keys = KEY_TABLE("policies.NAME.value", value_keys);
+const struct key_table value_keys = KEY_TABLE("policies.NAME.value", value_rows);
 
-void load_values(struct load *l, const struct yaml_tree *node, const struct key *key, void *into)
+static void read_values(struct load *l, const struct yaml_tree *node, const struct key *key,
+                        void *into)
 {
-    (void)key;
     struct policy *policy = into;
     if (!load_is_mapping(l, node, "a mapping from action to {offset, weight}")) return;
     for (const struct yaml_tree *child = node->first; child; child = child->next) {
         int action = used_action(l, policy, child);
-        struct value value = {0, 1};
+        struct value value;
+        keys_init(l, &value_keys, &value);
         if (!load_is_mapping(l, child, "{offset, weight}")) continue;
-        load_keys(l, child, &load_value_keys, &value);
+        keys_read(l, child, &value_keys, &value);
         if (action < 0) continue;
         policy->offset[action] = value.offset;
         policy->weight[action] = value.weight;
@@ -148,3 +224,16 @@ void load_values(struct load *l, const struct yaml_tree *node, const struct key 
             policy->values_equal = false;
     }
 }
+
+static void print_value(struct print *p, const struct policy *policy, int action)
+{
+    const struct value value = {policy->offset[action], policy->weight[action]};
+    keys_print_flow(p, &value_keys, &value);
+}
+
+static void print_values(struct print *p, const struct key *key, const void *from)
+{
+    print_by_action(p, from, print_value);
+}
+
+const struct key_kind kind_values = {read_values, print_values, key_schema_by_name, "mapping"};
