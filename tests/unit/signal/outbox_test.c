@@ -385,7 +385,8 @@ static void an_interrupted_write_goes_on(void **state)
     for (int i = 1; i <= 3; i++) {
         sleep_ms(20);
         assert_int_equal(pthread_kill(thread, SIGUSR2), 0);
-        for (int ms = 0; interruptions < i && ms < 2000; ms++) sleep_ms(1);
+        for (int ms = 0; interruptions < i && ms < 20000; ms++) sleep_ms(1);
+        assert_int_equal(interruptions, i);
     }
     char *taken = malloc((size_t)full);
     for (ssize_t n, got = 0; got < full; got += n) {
