@@ -143,21 +143,37 @@ static void other_readers_accept_it(void **state)
     if (!asked) skip();
 }
 
+static double told_of(const char *metric)
+{
+    char line[64];
+    snprintf(line, sizeof line, "\n%s ", metric);
+    const char *at = strstr(text, line);
+    assert_non_null(at);
+    return strtod(at + strlen(line), NULL);
+}
+
 static void the_process_is_told(void **state)
 {
     (void)state;
+    struct process_facts before, after;
+    process_read(&before);
     scrape(METRICS_PROMETHEUS);
-    static const char *const positive[] = {"process_open_fds", "process_max_fds",
-                                           "process_virtual_memory_bytes",
-                                           "process_resident_memory_bytes"};
-    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
-        char line[64];
-        snprintf(line, sizeof line, "\n%s ", positive[i]);
-        assert_true(strtod(strstr(text, line) + strlen(line), NULL) > 0);
-    }
-    double start_s = strtod(strstr(text, "\nprocess_start_time_seconds ") + 28, NULL);
-    double now_s = (double)clock_wall_us() / 1e6;
-    assert_true(start_s > now_s - 3600 && start_s < now_s + 1);
+    process_read(&after);
+    assert_true(told_of("process_open_fds") == (double)after.open_fds);
+    assert_true(told_of("process_max_fds") == (double)after.max_fds);
+    assert_true(told_of("process_cpu_seconds_total") >= before.cpu_s);
+    assert_true(told_of("process_cpu_seconds_total") <= after.cpu_s);
+    /* The text's memory was there, and is not any more. */
+    const double more = SIGNALS_METRICS_BYTES_MAX + 1024 * 1024;
+    double virtual_bytes = told_of("process_virtual_memory_bytes");
+    double resident_bytes = told_of("process_resident_memory_bytes");
+    assert_true(virtual_bytes >= (double)after.virtual_bytes &&
+                virtual_bytes <= (double)after.virtual_bytes + more);
+    assert_true(resident_bytes >= 0.5 * (double)after.resident_bytes &&
+                resident_bytes <= 2 * (double)after.resident_bytes);
+    assert_true(resident_bytes < virtual_bytes);
+    double start_s = told_of("process_start_time_seconds");
+    assert_true(start_s - process_start_s() < 0.1 && start_s - process_start_s() > -0.1);
 }
 
 /* Who looks for restarts looks whether it changes: two clocks were read anew for each scrape. */
