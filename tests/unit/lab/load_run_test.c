@@ -415,6 +415,10 @@ static void a_stall_of_the_generator_is_its_own(void **state)
         server_stop(s);
         assert_int_equal(result.taken_after.count, 320);
         assert_true(result.total[0].taken_late >= 155);
+        /* Those that found a connection free were late by the generator alone. */
+        const struct capture_interval *total = &result.total[0];
+        assert_true(total->late_free >= 1 && total->late_free <= total->late);
+        assert_true(total->late_free + total->queued <= total->due);
         assert_true(result.taken_after.max >= 390 * MS);
         assert_true(summary_generator_of(&result).late);
     }

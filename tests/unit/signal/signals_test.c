@@ -1,6 +1,9 @@
 /* From threads that fire to lines in a file: what is written, what is lost, and that the books
  * agree with both. */
+#include "signal/writer.h"
 #include "support.h"
+
+#include <assert.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -90,6 +93,37 @@ static void the_books_agree_with_the_file(void **state)
         assert_int_equal(count_of(text, event), a->outcomes[OUTCOME_WRITTEN]);
     }
     free(text);
+}
+
+/* So many that nothing lies between them and what comes behind: each is added up once, and
+ * nothing else is. */
+static void the_books_are_of_every_writer(void **state)
+{
+    (void)state;
+    enum { WRITERS = 64 };
+    static_assert(WRITERS * sizeof(struct signal_writer) % 4096 == 0, "whole pages");
+    bench.log.level = LOG_ERROR;
+    bench_open(&bench, WRITERS, 0);
+    turns_wait(bench.signals, 1);
+    for (int i = 0; i < WRITERS; i++) {
+        fire(i, i + 1);
+        for (int k = 0; k <= i; k++) {
+            signal_http(signals_writer(bench.signals, i), 100 + k);
+            signal_http(signals_writer(bench.signals, i), 599 - k);
+        }
+    }
+    uint64_t n = WRITERS * (WRITERS + 1) / 2;
+    site_holds(bench.signals, SITE_SERVER_STOPPED, n, 0, 0, n, 0, 0);
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (site != SITE_SERVER_STOPPED)
+            site_holds(bench.signals, (enum signal_site)site, 0, 0, 0, 0, 0, 0);
+    struct signal_drills drills[SITE_COUNT];
+    signals_drills(bench.signals, drills);
+    for (int site = 0; site < SITE_COUNT; site++) {
+        assert_int_equal(drills[site].fired, 0);
+        assert_int_equal(drills[site].queued, 0);
+        for (int o = 0; o < OUTCOME_COUNT; o++) assert_int_equal(drills[site].outcomes[o], 0);
+    }
 }
 
 /* ---- budgets ---- */
@@ -598,6 +632,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, done)
     const struct CMUnitTest tests[] = {
         TEST(the_books_agree_with_the_file),
+        TEST(the_books_are_of_every_writer),
         TEST(lines_come_in_the_order_of_time),
         TEST(over_budget_is_suppressed_and_told),
         TEST(a_closed_site_opens_as_its_bucket_fills),
