@@ -81,6 +81,59 @@ class Deadlines(unittest.TestCase):
                 c.send(b"x" * 65536)
 
 
+class EachItsOwn(unittest.TestCase):
+    """One limit is short and the others are an hour: so each is its own, and no other's."""
+
+    OTHERS = {"head_timeout", "body_timeout", "answer_timeout", "idle_timeout"}
+
+    def serve(self, name):
+        settings = ["%s: %s" % (n, "300ms" if n == name else "1h") for n in sorted(self.OTHERS)]
+        server = Server(plan(server=", ".join(settings + ["workers: 1"])))
+        self.addCleanup(server.close)
+        return server
+
+    def connect(self, server, **more):
+        c = Connection(server.decisions, **more)
+        self.addCleanup(c.close)
+        return c
+
+    def assert_late(self, c, what):
+        a = c.answer()
+        self.assertEqual((a.status, a.code), (408, "timeout"))
+        self.assertIn("the %s of the request did not arrive within 300 ms" % what,
+                      a.json()["detail"])
+
+    def test_head(self):
+        c = self.connect(self.serve("head_timeout"))
+        c.send(decide()[:20])
+        self.assert_late(c, "head")
+
+    def test_body(self):
+        c = self.connect(self.serve("body_timeout"))
+        c.send(decide()[:-1])
+        self.assert_late(c, "body")
+
+    def test_idle(self):
+        server = self.serve("idle_timeout")
+        fresh, used = self.connect(server), self.connect(server)
+        used.send(decide())
+        self.assertEqual(used.answer().status, 200)
+        for c in fresh, used:
+            with self.assertRaises(Closed):
+                c.answer()
+
+    def test_answer(self):
+        c = self.connect(self.serve("answer_timeout"), receive_buffer=4096)
+        c.socket.settimeout(0.1)
+        with self.assertRaises(socket.timeout):  # it pushes back
+            for _ in range(1000):
+                c.send(decide() * 100)
+        c.socket.settimeout(30)
+        with self.assertRaises(ConnectionError):
+            while True:
+                c.send(b"x" * 65536)
+
+
 class DeadlinesBegin(unittest.TestCase):
     """Anew with each request: together longer than the limit, each far from it, so that a machine
     that stands still for two seconds changes nothing."""

@@ -417,6 +417,41 @@ static void an_answer_that_waits_is_of_its_own_plan(void **state)
     assert_int_equal(hand->plan_told, 7);
 }
 
+/* The longest turn of each second is told, for ten of them; not the last one. */
+static void the_longest_turn_is_the_lag(void **state)
+{
+    (void)state;
+    static const int turns_ms[] = {3, 50, 7};
+    uint32_t slot = hand_connect();
+    hand_turn();
+    later(60000);
+    now_ns = now_ns / 1000000000 * 1000000000;
+    uint64_t begun_ns = now_ns, longest_ns = 0;
+    for (size_t i = 0; i < sizeof turns_ms / sizeof turns_ms[0]; i++) {
+        hand_ask(slot, 0, 1);
+        step_ns = (uint64_t)turns_ms[i] * 1000000;
+        hand_turn();
+        step_ns = 0;
+        later(1);
+        assert_true(hand_read(slot, text, sizeof text) > 0);
+        uint64_t lag_ns = loop_lag_ns(&hand->loop, now_ns);
+        if (i == 0) assert_in_range(lag_ns, 3000000, 30000000);
+        if (i == 1) longest_ns = lag_ns;
+        if (i >= 1) assert_in_range(lag_ns, 50000000, 500000000);
+        assert_true(now_ns - begun_ns < 1000000000);
+    }
+    assert_int_equal(loop_lag_ns(&hand->loop, now_ns), longest_ns);
+    hand_turn();
+    for (int second = 1; second <= LOOP_LAG_SECONDS; second++) {
+        later(1000);
+        hand_turn();
+        assert_int_equal(loop_lag_ns(&hand->loop, now_ns), longest_ns);
+    }
+    later(1000);
+    hand_turn();
+    assert_true(loop_lag_ns(&hand->loop, now_ns) < longest_ns);
+}
+
 /* ---- the end of a connection ---- */
 
 static const char last_request[] =
@@ -641,6 +676,7 @@ int main(void)
         DECISIONS(pipelined_requests_without_a_pool),
         DECISIONS(memory_that_was_needed_goes_back),
         DECISIONS(an_answer_that_waits_is_of_its_own_plan),
+        DECISIONS(the_longest_turn_is_the_lag),
         DECISIONS(lingering_has_a_limit_of_bytes),
         DECISIONS(lingering_has_a_limit_of_time),
         DECISIONS(lingering_ends_with_the_peer),
