@@ -12,7 +12,7 @@ import unittest
 
 from lib import lab
 from lib.lab import load, load_start, url
-from lib.server import Server, free_port, plan, wait_for
+from lib.server import ROOT, Server, free_port, plan, wait_for
 from lib.wire import get
 
 
@@ -50,6 +50,9 @@ class Load(unittest.TestCase):
             self.assertEqual(answered(server), 1000)
             with open(capture) as f:
                 header, *intervals = [json.loads(line) for line in f]
+            with open(os.path.join(ROOT, "VERSION")) as f:
+                self.assertEqual(header["targets"][0]["build_version"], f.read().strip())
+            self.assertRegex(header["targets"][0]["commit"], "^[0-9a-z]+$")
             self.assertEqual(header["targets"][0]["plan_version"], "demo-1")
             self.assertEqual(len(header["targets"][0]["fingerprint"]), 12)
             self.assertEqual(sum(i["due"] for i in intervals), 1000)
