@@ -148,6 +148,7 @@ UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRCS))
 # sends and receives, to make that fail.
 WRAP_no_memory_test := malloc calloc realloc aligned_alloc strdup
 WRAP_loop_test      := clock_mono_ns epoll_wait
+WRAP_admin_test     := clock_mono_ns
 WRAP_faults_test    := send sendmsg recv write
 wrap_link            = $(foreach f,$(WRAP_$(1)),-Wl,--wrap=$(f))
 NO_MEMORY_LINK := -Wl,-Bstatic -lyaml -Wl,-Bdynamic

@@ -42,7 +42,7 @@ int accept_shared(struct accept_shared *s, int listen_fd)
     const struct itimerspec on = {.it_value = turn, .it_interval = turn}, off = {0};
     if (timer_settime(s->timer, 0, &on, NULL) < 0) return -1;
     int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    int error = fd < 0 ? errno : 0;
+    int error = errno;
     timer_settime(s->timer, 0, &off, NULL);
     errno = error == EINTR ? EAGAIN : error;
     return fd;

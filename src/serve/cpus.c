@@ -50,29 +50,32 @@ static int quota_of_file(const char *path, const char *period_path)
 
 /* The quota of our own cgroup. In a container it is mounted at the top; elsewhere it is where
  * /proc/self/cgroup says. */
-static int quota(void)
+static int quota(const char *root)
 {
-    int cpus = quota_of_file("/sys/fs/cgroup/cpu.max", NULL);
-    if (cpus == 0)
-        cpus = quota_of_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
-                             "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    char line[512], path[600];
-    FILE *own = cpus ? NULL : fopen("/proc/self/cgroup", "re");
+    char line[512], path[1024], period_path[1024];
+    snprintf(path, sizeof path, "%s/sys/fs/cgroup/cpu.max", root);
+    int cpus = quota_of_file(path, NULL);
+    if (cpus == 0) {
+        snprintf(path, sizeof path, "%s/sys/fs/cgroup/cpu/cpu.cfs_quota_us", root);
+        snprintf(period_path, sizeof period_path, "%s/sys/fs/cgroup/cpu/cpu.cfs_period_us", root);
+        cpus = quota_of_file(path, period_path);
+    }
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *own = cpus ? NULL : fopen(path, "re");
     while (own && fgets(line, sizeof line, own)) {
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, "0::/", 4) != 0) continue;
-        snprintf(path, sizeof path, "/sys/fs/cgroup/%s/cpu.max", line + 4);
+        snprintf(path, sizeof path, "%s/sys/fs/cgroup/%s/cpu.max", root, line + 4);
         cpus = quota_of_file(path, NULL);
     }
     if (own) fclose(own);
     return cpus;
 }
 
-int cpus_allowed(void)
+int cpus_allowed(const char *root)
 {
     cpu_set_t set;
     int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    int by_quota = quota();
-    if (by_quota && by_quota < cpus) cpus = by_quota;
-    return cpus < 1 ? 1 : cpus;
+    int by_quota = quota(root);
+    return by_quota && by_quota < cpus ? by_quota : cpus;
 }

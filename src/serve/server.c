@@ -243,7 +243,7 @@ static bool stop_before_ready(struct server *s)
 static int workers_wanted(const struct server_config *config)
 {
     int workers = config->workers ? config->workers : config->settings->server.workers;
-    return workers ? workers : cpus_allowed();
+    return workers ? workers : cpus_allowed("");
 }
 
 static enum err_code server_start(struct server *s, const struct server_config *config,

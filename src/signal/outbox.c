@@ -2,6 +2,8 @@
 
 #include "signal/writer.h"
 
+#include <limits.h>
+
 void outbox_init(struct outbox *o)
 {
     o->start = o->end = o->begun = 0;
@@ -93,6 +95,8 @@ bool outbox_reopen(struct outbox *o)
     o->sink.mid_line = before;
     return false;
 }
+
+_Static_assert((int)LINE_BYTES_MAX <= (int)PIPE_BUF, "one line is never more than one write");
 
 /* The bytes of as many whole lines as one write may have; at least the rest of the first. */
 static size_t batch_bytes(const struct outbox *o)

@@ -144,7 +144,6 @@ static enum sink_result failed(int errno_value)
 
 enum sink_result sink_write(struct sink *s, const void *data, size_t n, size_t *done)
 {
-    if (n > s->batch_max) n = s->batch_max;
     ssize_t taken;
     do
         taken = s->is_socket ? send(s->fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL)

@@ -46,7 +46,8 @@ bool sink_reopen(struct sink *s);
  * begun to read. */
 enum sink_result sink_ready(struct sink *s);
 
-/* One attempt, after sink_ready said SINK_OK. *done: what was taken, with SINK_OK; at least 1. */
+/* One attempt, after sink_ready said SINK_OK; `n` is at most batch_max. *done: what was taken, with
+ * SINK_OK; at least 1. */
 enum sink_result sink_write(struct sink *s, const void *data, size_t n, size_t *done);
 
 #endif

@@ -48,14 +48,12 @@ class Deadlines(unittest.TestCase):
             except BlockingIOError:
                 pass
             time.sleep(pause)
-        c.socket.settimeout(5)
+        c.socket.settimeout(30)
 
     def test_head_is_timed_as_a_whole(self):
         c = self.connect()
-        began = time.monotonic()
         self.drip(c, decide(), 0.02)
         self.assert_timed_out(c, "head")
-        self.assertLess(time.monotonic() - began, 3)
 
     def test_body_is_timed_as_a_whole(self):
         c = self.connect()
@@ -78,32 +76,85 @@ class Deadlines(unittest.TestCase):
         self.assertTrue(pushed, "nothing pushed back")
         time.sleep(1.5)
         with self.assertRaises(ConnectionError):
-            c.socket.settimeout(2)
+            c.socket.settimeout(30)
+            while True:
+                c.send(b"x" * 65536)
+
+
+class EachItsOwn(unittest.TestCase):
+    """One limit is short and the others are an hour: so each is its own, and no other's."""
+
+    OTHERS = {"head_timeout", "body_timeout", "answer_timeout", "idle_timeout"}
+
+    def serve(self, name):
+        settings = ["%s: %s" % (n, "300ms" if n == name else "1h") for n in sorted(self.OTHERS)]
+        server = Server(plan(server=", ".join(settings + ["workers: 1"])))
+        self.addCleanup(server.close)
+        return server
+
+    def connect(self, server, **more):
+        c = Connection(server.decisions, **more)
+        self.addCleanup(c.close)
+        return c
+
+    def assert_late(self, c, what):
+        a = c.answer()
+        self.assertEqual((a.status, a.code), (408, "timeout"))
+        self.assertIn("the %s of the request did not arrive within 300 ms" % what,
+                      a.json()["detail"])
+
+    def test_head(self):
+        c = self.connect(self.serve("head_timeout"))
+        c.send(decide()[:20])
+        self.assert_late(c, "head")
+
+    def test_body(self):
+        c = self.connect(self.serve("body_timeout"))
+        c.send(decide()[:-1])
+        self.assert_late(c, "body")
+
+    def test_idle(self):
+        server = self.serve("idle_timeout")
+        fresh, used = self.connect(server), self.connect(server)
+        used.send(decide())
+        self.assertEqual(used.answer().status, 200)
+        for c in fresh, used:
+            with self.assertRaises(Closed):
+                c.answer()
+
+    def test_answer(self):
+        c = self.connect(self.serve("answer_timeout"), receive_buffer=4096)
+        c.socket.settimeout(0.1)
+        with self.assertRaises(socket.timeout):  # it pushes back
+            for _ in range(1000):
+                c.send(decide() * 100)
+        c.socket.settimeout(30)
+        with self.assertRaises(ConnectionError):
             while True:
                 c.send(b"x" * 65536)
 
 
 class DeadlinesBegin(unittest.TestCase):
     """Anew with each request: together longer than the limit, each far from it, so that a machine
-    that stands still for half a second changes nothing."""
+    that stands still for two seconds changes nothing."""
 
     def test_idle_begins_with_an_answer(self):
-        with Server(plan(server="idle_timeout: 2s, workers: 1")) as server, \
+        with Server(plan(server="idle_timeout: 4s, workers: 1")) as server, \
                 Connection(server.decisions) as c:
             for _ in range(3):
-                time.sleep(0.8)
+                time.sleep(1.5)
                 c.send(decide())
                 self.assertEqual(c.answer().status, 200)
             with self.assertRaises(Closed):
                 c.answer()
 
     def test_each_head_has_its_own_time(self):
-        with Server(plan(server="head_timeout: 2s, workers: 1")) as server, \
+        with Server(plan(server="head_timeout: 4s, workers: 1")) as server, \
                 Connection(server.decisions) as c:
             for _ in range(3):
                 whole = decide()
                 c.send(whole[:20])
-                time.sleep(0.8)
+                time.sleep(1.5)
                 c.send(whole[20:])
                 self.assertEqual(c.answer().status, 200)
             c.send(decide()[:20])
@@ -133,7 +184,7 @@ class BackPressure(unittest.TestCase):
             # And what they asked for is all there, in order, once they read.
             for c in clients[:3]:
                 c.socket.setblocking(True)
-                c.socket.settimeout(5)
+                c.socket.settimeout(30)
                 for _ in range(500):
                     self.assertEqual(c.answer().status, 200)
             for c in clients:
@@ -232,20 +283,17 @@ class Connections(unittest.TestCase):
                 c = Connection(server.decisions)
                 c.send(decide() + decide()[:half])  # silent ones would give way
                 held.append(c)
-            served = 0
-            for c in held:
-                c.socket.settimeout(0.3 if served < 64 else 0.01)
-                try:
-                    served += c.answer().status == 200
-                except socket.timeout:
-                    break
+            told = server.wait_log("accept_paused")
+            served = told["connections"]
+            for c in held[:served]:
+                self.assertEqual(c.answer().status, 200)
+            self.assertTrue(held[served].is_open())
             self.assertGreater(served, 20)
             self.assertLess(served, 64)
             short = server.log("descriptors_short")[0]
             self.assertEqual((short["connections_max"], short["descriptors"]), (10000, 64))
             self.assertEqual(short["connections"], served)
-            told = server.wait_log("accept_paused")
-            self.assertEqual((told["reason"], told["connections"]), ("descriptors", served))
+            self.assertEqual(told["reason"], "descriptors")
             # It went on telling that of one pause, ten times a second, and could not be asked.
             time.sleep(0.4)
             self.assertEqual(len(server.log("accept_paused")), 1)
@@ -260,7 +308,6 @@ class Connections(unittest.TestCase):
             self.assertLess(server.cpu_seconds() - before, 0.25)
             for c in held[:50]:
                 c.close()
-            held[-1].socket.settimeout(5)
             self.assertEqual(held[-1].answer().status, 200)
             for c in held[50:]:
                 c.close()
@@ -282,6 +329,16 @@ class Connections(unittest.TestCase):
             c.close()
             metrics = get(server.operations, "/metrics").body.decode()
             self.assertIn('interlude_accept_paused_total{reason="descriptors"} 1\n', metrics)
+            # A second pause is another one.
+            resource.prlimit(pid, kind, (8, hard))
+            c = Connection(server.decisions)
+            c.send(decide())
+            server.wait_log("accept_paused", count=2)
+            resource.prlimit(pid, kind, (soft, hard))
+            self.assertEqual(c.answer().status, 200)
+            c.close()
+            metrics = get(server.operations, "/metrics").body.decode()
+            self.assertIn('interlude_accept_paused_total{reason="descriptors"} 2\n', metrics)
 
     def test_descriptors_are_enough(self):
         with Server(plan(server="workers: 1, connections_max: 20"), descriptors=400) as server:

@@ -12,7 +12,7 @@ import unittest
 
 from lib import lab
 from lib.lab import load, load_start, url
-from lib.server import Server, free_port, plan
+from lib.server import ROOT, Server, free_port, plan, wait_for
 from lib.wire import get
 
 
@@ -25,6 +25,10 @@ def metric(server, name):
             labels, value = line[len(name) + 1:].rsplit("} ", 1)
             found[labels] = float(value)
     return found
+
+
+def answered(server):
+    return metric(server, "interlude_http_requests_total")['code="200"']
 
 
 def with_label(samples, label):
@@ -42,9 +46,13 @@ class Load(unittest.TestCase):
             target = json.loads(ran.stdout)["targets"][0]
             self.assertEqual((target["due"], target["answered"]), (1000, 1000))
             self.assertEqual(sum(target["errors"].values()) + target["unsent"], 0)
-            self.assertEqual(metric(server, "interlude_http_requests_total")['code="200"'], 1000)
+            wait_for(lambda: answered(server) == 1000, what="1,000 counted")
+            self.assertEqual(answered(server), 1000)
             with open(capture) as f:
                 header, *intervals = [json.loads(line) for line in f]
+            with open(os.path.join(ROOT, "VERSION")) as f:
+                self.assertEqual(header["targets"][0]["build_version"], f.read().strip())
+            self.assertRegex(header["targets"][0]["commit"], "^[0-9a-z]+$")
             self.assertEqual(header["targets"][0]["plan_version"], "demo-1")
             self.assertEqual(len(header["targets"][0]["fingerprint"]), 12)
             self.assertEqual(sum(i["due"] for i in intervals), 1000)
@@ -60,8 +68,8 @@ class Load(unittest.TestCase):
                 ran = load(url(server.decisions), "--rate", 200, "--duration", "200ms",
                            "--arrivals", "constant", "--posteriors", which)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
-                after = with_label(metric(server, "interlude_posteriors_total"), status)
-                self.assertEqual(after - before, 40, which)
+                wait_for(lambda: with_label(metric(server, "interlude_posteriors_total"), status)
+                         == before + 40, what="40 counted: " + which)
 
     def test_bodies_from_a_file(self):
         with Server(plan()) as server, tempfile.NamedTemporaryFile("w") as bodies:
@@ -80,13 +88,13 @@ class Load(unittest.TestCase):
             self.assertIsNone(target["p99_ns"])
 
     def test_a_stopped_server_is_seen(self):
-        """A stop of 300 ms in a second: nearly a third of all requests wait for its end."""
+        """A stop of 600 ms in two seconds: nearly a third of all requests wait for its end."""
         with Server(plan()) as server:
-            running = load_start(url(server.decisions), "--rate", 1000, "--duration", "1s",
+            running = load_start(url(server.decisions), "--rate", 1000, "--duration", "2s",
                                  "--connections", 16, "--json", stdout=subprocess.PIPE)
-            time.sleep(0.6)  # of which the lab takes 0.2 to look at the machine's timers
+            wait_for(lambda: answered(server) > 0, what="the first answer")
             server.signal(signal.SIGSTOP)
-            time.sleep(0.3)
+            time.sleep(0.6)
             server.signal(signal.SIGCONT)
             told = json.loads(running.communicate(timeout=30)[0])["targets"][0]
             self.assertEqual(told["due"], told["answered"])
@@ -97,7 +105,7 @@ class Load(unittest.TestCase):
         with Server(plan()) as server:
             running = load_start(url(server.decisions), "--rate", 500, "--duration", "60s",
                                  "--json", stdout=subprocess.PIPE)
-            time.sleep(0.7)
+            wait_for(lambda: answered(server) > 0, what="the first answer")
             running.send_signal(signal.SIGINT)
             told = json.loads(running.communicate(timeout=30)[0])["targets"][0]
             self.assertEqual(running.returncode, 0)
@@ -109,13 +117,12 @@ class Load(unittest.TestCase):
             running = load_start(url(server.decisions), "--rate", 400, "--duration", "3s",
                                  "--arrivals", "constant", "--connections", 1, "--json",
                                  stdout=subprocess.PIPE)
-            time.sleep(1)
+            wait_for(lambda: answered(server) > 0, what="the first answer")
             running.send_signal(signal.SIGSTOP)
             time.sleep(0.7)
             running.send_signal(signal.SIGCONT)
             told = json.loads(running.communicate(timeout=30)[0])["generator"]
             self.assertTrue(told["bottleneck"])
-            # The machine may stand still for half a second, and the schedule begins after 0.2 s.
             self.assertGreater(told["taken_up_late"], 0.1)
             self.assertGreater(told["taken_up_after_due"]["p999_ns"], 300e6)
 
@@ -196,17 +203,24 @@ class Load(unittest.TestCase):
         with Server(plan()) as server, tempfile.TemporaryDirectory() as directory:
             capture = os.path.join(directory, "capture")
             command = lab.command("load", url(server.decisions), "--rate", 100,
-                                  "--duration", "50ms", "--out", capture)
-            subprocess.run(["sh", "-c", "exec %s <&- >&- 2>&-" % shlex.join(command)], timeout=60)
+                                  "--arrivals", "constant", "--duration", "50ms", "--out", capture)
+            ran = subprocess.run(["sh", "-c", "exec %s <&- >&- 2>&-" % shlex.join(command)],
+                                 timeout=60)
+            self.assertEqual(ran.returncode, 2)  # what it found could not be told
             with open(capture) as f:
-                for line in f:
-                    json.loads(line)
+                header, *intervals = [json.loads(line) for line in f]
+            self.assertEqual(header["format"], "interlude-capture")
+            self.assertEqual(sum(i["due"] for i in intervals), 5)
 
     def test_a_hung_server_is_left_when_asked(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             running = load_start(url(listener.getsockname()), "--rate", 50, "--duration", "100ms",
                                  "--timeout", "50s", "--json", stdout=subprocess.PIPE)
-            time.sleep(1.5)  # the schedule is over, as a rule; if not, it is ended
+            listener.settimeout(30)
+            with listener.accept()[0] as first:
+                first.settimeout(30)
+                self.assertTrue(first.recv(1))
+            time.sleep(1)  # the schedule is over, as a rule; if not, it is ended
             running.send_signal(signal.SIGINT)
             told = json.loads(running.communicate(timeout=30)[0])["targets"][0]
             self.assertEqual(running.returncode, 1)

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from lib import server as lib_server
-from lib.server import Server, plan
+from lib.server import Server, plan, wait_for
 from lib.wire import ask, decide, get
 
 PROGRAMS = "interlude", "interlude-lab"
@@ -25,63 +25,94 @@ class StartSignals(unittest.TestCase):
         self.addCleanup(server.close)
         return server
 
+    def in_time(self, attempt):
+        """A plan's writer has two seconds, and on a machine that stands still they may be over: then once
+        more. `attempt` gives the server that it started and a check of what became of it."""
+        for _ in range(5):
+            server, check = attempt()
+            if "within 2000 ms" not in server.errors():
+                return check()
+        self.fail("five times the plan came too late")
+
     def test_a_stop_ends_the_start(self):
         for program in PROGRAMS:
             for number, name in (signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT"):
                 with self.subTest(program, signal=name):
-                    server = self.serve(program=program)
-                    writer = server.plan_writer()
-                    server.signal(number)
-                    self.assertEqual(server.wait_exit(), 0)
-                    os.close(writer)
-                    self.assertIn("stopped by %s during the start" % name, server.errors())
-                    self.assertNotIn("cannot be read", server.errors())
+                    self.in_time(lambda: self.stopped(program, number, name))
+
+    def stopped(self, program, number, name):
+        server = self.serve(program=program)
+        writer = server.plan_writer()
+        server.signal(number)
+        code = server.wait_exit()
+        os.close(writer)
+
+        def check():
+            self.assertEqual(code, 0)
+            self.assertIn("stopped by %s during the start" % name, server.errors())
+            self.assertNotIn("cannot be read", server.errors())
+        return server, check
 
     def test_others_wait_for_its_end(self):
         """SIGHUP reloads after it, SIGUSR1 changes nothing; and the log tells it in order."""
         for program in PROGRAMS:
             with self.subTest(program):
-                server = self.serve(program=program)
-                writer = server.plan_writer()
-                for _ in range(2):
-                    server.signal(signal.SIGHUP)
-                    server.signal(signal.SIGUSR1)
-                server.write_plan(plan("t-2"))  # beside the FIFO, which is being read
-                write(writer, plan("t-1"))
-                self.assertEqual(server.wait_log("plan_reloaded", 10)["version"], "t-2")
-                lines = server.log()
-                self.assertEqual([line["event"] for line in lines],
-                                 ["server_started", "server_ready", "plan_reloaded"])
-                self.assertEqual([line.get("version") for line in lines], ["t-1", "t-1", "t-2"])
-                times = [line["timestamp"] for line in lines]
-                self.assertEqual(times, sorted(times))
-                host, port = lines[1]["listen"].rsplit(":", 1)
-                self.assertEqual(ask((host, int(port)), decide()).json()["version"], "t-2")
+                self.in_time(lambda: self.others(program))
+
+    def others(self, program):
+        server = self.serve(program=program)
+        writer = server.plan_writer()
+        for _ in range(2):
+            server.signal(signal.SIGHUP)
+            server.signal(signal.SIGUSR1)
+        server.write_plan(plan("t-2"))  # beside the FIFO, which is being read
+        write(writer, plan("t-1"))
+        wait_for(lambda: server.log("plan_reloaded") or server.process.poll() is not None,
+                 what="a reload")
+
+        def check():
+            self.assertEqual(server.wait_log("plan_reloaded")["version"], "t-2")
+            lines = server.log()
+            self.assertEqual([line["event"] for line in lines],
+                             ["server_started", "server_ready", "plan_reloaded"])
+            self.assertEqual([line.get("version") for line in lines], ["t-1", "t-1", "t-2"])
+            times = [line["timestamp"] for line in lines]
+            self.assertEqual(times, sorted(times))
+            host, port = lines[1]["listen"].rsplit(":", 1)
+            self.assertEqual(ask((host, int(port)), decide()).json()["version"], "t-2")
+        return server, check
 
     def test_a_stop_at_any_time(self):
         """Whatever step it meets: the process ends well, and what it logged has an end."""
         for i in range(20):
             with self.subTest(i):
-                server = self.serve()
-                writer = server.plan_writer()
-                write(writer, plan(server="drain: 0s"))
-                time.sleep(i * 0.0004)
-                server.signal(signal.SIGTERM)
-                self.assertEqual(server.wait_exit(), 0, server.errors())
-                events = [line["event"] for line in server.log()]
-                self.assertIn(events, (
-                    [],
-                    ["server_started", "server_stopped"],
-                    ["server_started", "server_ready", "server_draining", "server_stopped"]))
-                if "server_ready" not in events:
-                    self.assertIn("stopped by SIGTERM during the start", server.errors())
-                    self.assertNotIn("decisions at", server.errors())
+                self.in_time(lambda: self.stopped_after(i * 0.0004))
+
+    def stopped_after(self, seconds):
+        server = self.serve()
+        writer = server.plan_writer()
+        write(writer, plan(server="drain: 0s"))
+        time.sleep(seconds)
+        server.signal(signal.SIGTERM)
+        code = server.wait_exit()
+
+        def check():
+            self.assertEqual(code, 0, server.errors())
+            events = [line["event"] for line in server.log()]
+            self.assertIn(events, (
+                [],
+                ["server_started", "server_stopped"],
+                ["server_started", "server_ready", "server_draining", "server_stopped"]))
+            if "server_ready" not in events:
+                self.assertIn("stopped by SIGTERM during the start", server.errors())
+                self.assertNotIn("decisions at", server.errors())
+        return server, check
 
     def test_nobody_writes_the_plan(self):
         for program in PROGRAMS:
             with self.subTest(program):
                 server = self.serve(program=program)
-                self.assertEqual(server.wait_exit(20), 2)
+                self.assertEqual(server.wait_exit(), 2)
                 self.assertIn("plan.yaml cannot be read: nobody wrote to it within 2000 ms",
                               server.errors())
 
@@ -89,14 +120,14 @@ class StartSignals(unittest.TestCase):
         server = self.serve()
         writer = server.plan_writer()
         os.write(writer, plan()[:100].encode())
-        self.assertEqual(server.wait_exit(20), 2)
+        self.assertEqual(server.wait_exit(), 2)
         os.close(writer)
         self.assertIn("it did not end within 2000 ms", server.errors())
 
     def test_a_plan_that_comes_through_a_fifo(self):
         server = self.serve()
         write(server.plan_writer(), plan("t-7"))
-        ready = server.wait_log("server_ready", 10)
+        ready = server.wait_log("server_ready")
         host, port = ready["admin"].rsplit(":", 1)
         self.assertEqual(get((host, int(port)), "/v1/plan").json()["version"], "t-7")
 
@@ -117,5 +148,5 @@ class StartSignals(unittest.TestCase):
                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
                 writer = holder.plan_writer()
                 process.send_signal(signal.SIGINT)
-                self.assertEqual(process.wait(10), -signal.SIGINT)
+                self.assertEqual(process.wait(30), -signal.SIGINT)
                 os.close(writer)

@@ -77,7 +77,7 @@ def serve(case, text=None, stdout=None, close=(), workers=1):
             return get(server.operations, "/readyz").status == 200
         except OSError:
             return False
-    wait_for(ready, 10, "/readyz")
+    wait_for(ready, 30, "/readyz")
     return server
 
 
@@ -88,7 +88,7 @@ def fire(server, count, fault=0):
             assert c.answer().status == 200
 
 
-def settled(server, seconds=5.0):
+def settled(server, seconds=30.0):
     """A scrape with nothing queued."""
     def look():
         told = Told(server)

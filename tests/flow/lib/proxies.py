@@ -112,7 +112,7 @@ class Proxy:
         with open(self.errors_path, "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL, stderr=errors)
-        wait_for(self.answers, 20, name)
+        wait_for(self.answers, 30, name)
 
     def answers(self):
         if self.process.poll() is not None:

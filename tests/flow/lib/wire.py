@@ -6,6 +6,9 @@ import struct
 import time
 
 
+SECONDS = 30.0  # a limit, and no expectation: a busy machine may stand still for some
+
+
 class Closed(Exception):
     """The server closed the connection where an answer was expected."""
 
@@ -28,7 +31,7 @@ class Answer:
 
 
 class Connection:
-    def __init__(self, address, seconds=5.0, receive_buffer=None):
+    def __init__(self, address, seconds=SECONDS, receive_buffer=None):
         self.socket = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -94,9 +97,9 @@ class Connection:
         except ConnectionError:
             return False
         finally:
-            self.socket.settimeout(5.0)
+            self.socket.settimeout(SECONDS)
 
-    def ended(self, seconds=5.0):
+    def ended(self, seconds=SECONDS):
         """True once the server has ended the connection, with nothing more said."""
         self.socket.settimeout(seconds)
         try:
@@ -146,7 +149,7 @@ def decide(request_id="r", **more):
     return request(body=body, fields=fields, version=version)
 
 
-def ask(address, data, seconds=5.0, to_head=False):
+def ask(address, data, seconds=SECONDS, to_head=False):
     """One answer on a connection of its own."""
     with Connection(address, seconds) as c:
         c.send(data)

@@ -225,7 +225,7 @@ static void setting_init(struct setting *t, const struct server *a, const struct
                                 .targets = t->targets,
                                 .target_count = b ? 2 : 1,
                                 .connections = 16,
-                                .timeout_ns = 2000 * MS,
+                                .timeout_ns = 20000 * MS,
                                 .spin_ns = 0,
                                 .interval_ns = 100 * MS,
                                 .bodies = &t->bodies}};
@@ -282,35 +282,6 @@ static void a_stall_is_seen_as_arithmetic_says(void **state)
     assert_true(total->late >= 60);
 }
 
-/* The same server, asked politely, one request after the other: of the hundreds of requests that it
- * answers in that time one is slow, and the 99th percentile knows nothing of them. */
-static void a_closed_loop_would_not_see_it(void **state)
-{
-    (void)state;
-    struct server *s = server_start(answer_fine, true);
-    struct setting t;
-    setting_init(&t, s, NULL, 1, 1);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(
-        connect(fd, (struct sockaddr *)&t.targets[0].address, t.targets[0].address_len), 0);
-    struct hist closed;
-    hist_init(&closed);
-    uint64_t end = clock_mono_ns() + 700 * MS;
-    for (uint64_t now; (now = clock_mono_ns()) < end;) {
-        char in[256];
-        assert_true(say(fd, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"));
-        assert_true(read(fd, in, sizeof in) > 0);
-        hist_record(&closed, clock_mono_ns() - now);
-    }
-    close(fd);
-    server_stop(s);
-    load_bodies_done(&t.bodies);
-    /* By count, not by time: at most one request was in the way of the one stall. */
-    assert_true(closed.max >= 50 * MS);
-    uint64_t slow = closed.count - hist_count_upto(&closed, 50 * MS);
-    assert_true(slow * 100 < closed.count);
-}
-
 static void answers_of_every_form(void **state)
 {
     (void)state;
@@ -352,16 +323,14 @@ static void failures_are_counted_where_they_happen(void **state)
     }
 }
 
-/* The connections time out again and again; what they could not take is unsent, and nothing is
- * lost.
- */
+/* Every connection times out; what they could not take is unsent, and nothing is lost. */
 static void a_server_that_never_answers(void **state)
 {
     (void)state;
     struct server *s = server_start(answer_never, false);
     struct setting t;
     setting_init(&t, s, NULL, 1000, 200);
-    t.o.timeout_ns = 400 * MS;
+    t.o.timeout_ns = 3000 * MS;
     t.o.connections = 4;
     setting_run(&t);
     server_stop(s);
@@ -412,15 +381,17 @@ static void waiting_for_the_server_is_not_the_generators(void **state)
     struct server *s = server_start(answer_never, false);
     struct setting t;
     setting_init(&t, s, NULL, 1000, 100);
-    t.o.timeout_ns = 3000 * MS;
+    t.o.timeout_ns = 5000 * MS;
     t.o.connections = 1;
+    uint64_t begun_ns = clock_mono_ns();
     setting_run(&t);
+    uint64_t took_ns = clock_mono_ns() - begun_ns;
     server_stop(s);
     assert_int_equal(result.total[0].unsent, 99);
     assert_int_equal(result.taken_after.count, 100);
-    assert_true(result.taken_after.max < 1000 * MS);
-    /* And the wait at the end, of 3 s, is none of the schedule. */
-    assert_true(result.wall_ns >= 100 * MS && result.wall_ns < 1500 * MS);
+    assert_true(result.taken_after.max < 4500 * MS);
+    /* And the wait at the end, of nearly 5 s, is none of the schedule. */
+    assert_true(result.wall_ns > 0 && result.wall_ns + 1000 * MS < took_ns);
 }
 
 static void sleep_once(void *context, const struct capture_interval *interval)
@@ -449,6 +420,10 @@ static void a_stall_of_the_generator_is_its_own(void **state)
         server_stop(s);
         assert_int_equal(result.taken_after.count, 320);
         assert_true(result.total[0].taken_late >= 155);
+        /* Those that found a connection free were late by the generator alone. */
+        const struct capture_interval *total = &result.total[0];
+        assert_true(total->late_free >= 1 && total->late_free <= total->late);
+        assert_true(total->late_free + total->queued <= total->due);
         assert_true(result.taken_after.max >= 390 * MS);
         assert_true(summary_generator_of(&result).late);
     }
@@ -618,9 +593,13 @@ static void turns(void **state)
 
 static atomic_int stop;
 
+/* Once it has asked by each of its four connections, and a while later. */
 static void *stop_soon(void *argument)
 {
-    struct timespec nap = {0, 600 * MS};
+    const struct server *s = argument;
+    struct timespec nap = {0, 5 * MS};
+    for (int naps = 0; s->requests < 4 && naps < 4000; naps++) nanosleep(&nap, NULL);
+    nap.tv_nsec = 400 * MS;
     nanosleep(&nap, NULL);
     stop = 1;
     return argument;
@@ -646,7 +625,7 @@ static void a_stopped_run_does_not_wait_for_a_hung_server(void **state)
         t.o.stop = &stop;
         stop = 0;
         pthread_t stopper;
-        assert_int_equal(pthread_create(&stopper, NULL, stop_soon, NULL), 0);
+        assert_int_equal(pthread_create(&stopper, NULL, stop_soon, s), 0);
         uint64_t begin = clock_mono_ns();
         setting_run(&t);
         assert_true(clock_mono_ns() - begin < 30000 * MS);
@@ -732,7 +711,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stall_is_seen_as_arithmetic_says),
-        cmocka_unit_test(a_closed_loop_would_not_see_it),
         cmocka_unit_test(answers_of_every_form),
         cmocka_unit_test(failures_are_counted_where_they_happen),
         cmocka_unit_test(a_server_that_never_answers),

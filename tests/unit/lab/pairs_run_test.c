@@ -80,6 +80,7 @@ static const struct {
     {1.2, 0, 0, 0, PAIRS_SLOWER, PAIRS_MISSED, NULL, "slower\nbar 1.05: missed\n"},
     {0.8, 0, 0, 0, PAIRS_FASTER, PAIRS_MET, NULL, "faster\nbar 1.05: met\n"},
     {1, 0, 0, 0, PAIRS_NO_DIFFERENCE, PAIRS_MET, NULL, "no difference\n"},
+    {1.05, 0, 0, 0, PAIRS_SLOWER, PAIRS_NOT_RESOLVED, NULL, "slower\nbar 1.05: not resolved\n"},
     {1.2, 2, 1, 0, PAIRS_SLOWER, PAIRS_MISSED, NULL,
      "3 of 40 pairs left out because the generator was late\n"},
     {0.8, 14, 0, 0, PAIRS_FASTER, PAIRS_MET, NULL, "of 6 pairs"},
@@ -90,6 +91,28 @@ static const struct {
     {0.8, 0, 0, 1, PAIRS_VOID, PAIRS_BAR_VOID, "failed requests", "1 requests got no 2xx answer"},
     {0.8, 20, 20, 9, PAIRS_VOID, PAIRS_BAR_VOID, "failed requests", "no interval: 0 pairs"},
 };
+
+/* Yes only where the bar, if there is one, is met for certain. */
+static void what_the_answer_is(void **state)
+{
+    (void)state;
+    static const enum pairs_verdict verdicts[] = {PAIRS_FASTER, PAIRS_SLOWER, PAIRS_NO_DIFFERENCE,
+                                                  PAIRS_VOID};
+    static const enum pairs_bar bars[] = {PAIRS_MET, PAIRS_MISSED, PAIRS_NOT_RESOLVED,
+                                          PAIRS_BAR_VOID};
+    struct pairs_options with = options(PAIRS_P99), without = with;
+    without.bar = NULL;
+    static struct pairs_result r;
+    for (size_t v = 0; v < COUNT(verdicts); v++) {
+        for (size_t i = 0; i < COUNT(bars); i++) {
+            r.verdict = verdicts[v];
+            r.bar = bars[i];
+            bool valid = verdicts[v] != PAIRS_VOID;
+            assert_int_equal(pairs_answer(&with, &r), valid && bars[i] == PAIRS_MET);
+            assert_int_equal(pairs_answer(&without, &r), valid);
+        }
+    }
+}
 
 /* A verdict stood although requests had failed, or the generator had been late. */
 static void void_figures_have_no_verdict(void **state)
@@ -183,6 +206,7 @@ static void which_second_a(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_answer_is),
         cmocka_unit_test(void_figures_have_no_verdict),
         cmocka_unit_test(the_answer_without_a_bar),
         cmocka_unit_test(a_late_generator_does_not_void_processor_time),

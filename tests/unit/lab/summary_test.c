@@ -209,6 +209,108 @@ static void the_longest_fits(void **state)
     }
 }
 
+static const char whole_text[] =
+    "http://127.0.0.1:1/a\n"
+    "  requests   1100 due, 1000 answered, 500.0 a second\n"
+    "  latency    p50 532 us   p90 975 us   p99 none   p99.9 none   max 1.00 ms\n"
+    "  statuses   200: 1000, 503: 7\n"
+    "  errors     connect 2, send 3, receive 4, status 5, timeout 6\n"
+    "  sending    51 waited for a connection, 21 sent over 1 ms after they were due, 61 "
+    "never sent\n"
+    "http://127.0.0.1:2/b\n"
+    "  requests   1200 due, 1000 answered, 250.0 a second\n"
+    "  latency    p50 3.51 ms   p90 3.90 ms   p99 3.96 ms   p99.9 4.00 ms   max 4.00 ms\n"
+    "  statuses   none\n"
+    "  errors     connect 0, send 0, receive 0, status 0, timeout 0\n"
+    "  sending    52 waited for a connection, 22 sent over 1 ms after they were due, 0 "
+    "never sent\n"
+    "generator, while the schedule lasted\n"
+    "  all requests    taken up after due: p50 2.52 ms, p99.9 5.00 ms, max 5.00 ms; 3.00 "
+    "% over 1 ms\n"
+    "  a core's share  30 % work, 10 % polling; without a core 70 %\n"
+    "  reconnects      41\n"
+    "machine\n"
+    "  timers late     p50 99.3 us, p99.9 200 us, max 200 us (before the run)\n"
+    "  in the run      steal 1.500 s, throttled 2.500 s\n"
+    "warning: this generator worked in 30 % of the time and waited for a core in 70 %: "
+    "it, or the machine under it, was the bottleneck\n"
+    "warning: this generator took up 3.00 % of all requests over 1 ms late: it, or the "
+    "machine under it, was the bottleneck\n"
+    "warning: 79 requests to target 1 got no 2xx answer; percentiles count them as "
+    "slower than all others\n"
+    "warning: 5.55 % of the requests to target 1 were never sent: no connection was free "
+    "up to the end\n";
+static const char whole_json[] =
+    "{\"targets\":[{\"url\":\"http://127.0.0.1:1/a\",\"due\":1100,\"sent\":1001,"
+    "\"answered\":1000,\"answers_per_second\":500,\"p50_ns\":532480,"
+    "\"p90_ns\":974848,\"p99_ns\":null,\"p999_ns\":null,\"max_ns\":1000000,"
+    "\"statuses\":{\"200\":1000,\"503\":7},\"errors\":{\"connect\":2,\"send\":3,\"receive\":4,"
+    "\"status\":5,\"timeout\":6},"
+    "\"late\":21,\"late_free\":31,\"taken_late\":3,\"queued\":51,\"unsent\":61},"
+    "{\"url\":\"http://127.0.0.1:2/b\",\"due\":1200,\"sent\":1002,\"answered\":1000,"
+    "\"answers_per_second\":250,\"p50_ns\":3506176,\"p90_ns\":3899392,"
+    "\"p99_ns\":3964928,\"p999_ns\":4000000,\"max_ns\":4000000,"
+    "\"statuses\":{},\"errors\":{\"connect\":0,\"send\":0,\"receive\":0,\"status\":0,\"timeout\":0}"
+    ","
+    "\"late\":22,\"late_free\":32,\"taken_late\":0,\"queued\":52,\"unsent\":0}],"
+    "\"generator\":{\"taken_up_after_due\":{\"p50_ns\":2523136,\"p99_ns\":4915200,"
+    "\"p999_ns\":5000000,\"max_ns\":5000000},\"taken_up_late\":0.03,\"work\":0.3,"
+    "\"polling\":0.1,\"without_a_core\":0.7,\"reconnects\":41,\"bottleneck\":true,"
+    "\"carries\":{\"p50_ns\":false,\"p90_ns\":false,\"p99_ns\":false,"
+    "\"p999_ns\":false}},\"machine\":{\"timers_late\":{\"p50_ns\":99328,"
+    "\"p99_ns\":198656,\"p999_ns\":200000,\"max_ns\":200000},\"steal_us\":1500000,"
+    "\"throttled_us\":2500000}}";
+
+/* Every figure is another one, so that none can stand in another's place. */
+static void the_whole_summary(void **state)
+{
+    (void)state;
+    static const struct load_target targets[] = {{.url = "http://127.0.0.1:1/a"},
+                                                 {.url = "http://127.0.0.1:2/b"}};
+    const struct load_options o = {.targets = targets, .target_count = 2};
+    static struct load_result r;
+    memset(&r, 0, sizeof r);
+    r.targets = 2;
+    r.wall_ns = 4000000000;
+    r.cpu_ns = 1600000000;
+    r.spin_ns = 400000000;
+    r.starved_ns = 2800000000;
+    r.reconnects = 41;
+    hist_init(&r.taken_after);
+    for (uint64_t n = 1; n <= 100; n++) hist_record(&r.taken_after, n * 50000);
+    for (uint32_t t = 0; t < 2; t++) {
+        struct capture_interval *i = &r.total[t];
+        capture_interval_init(i, t);
+        for (uint64_t n = 1; n <= 1000; n++) hist_record(&i->latency, (n + 3000 * t) * 1000);
+        for (int s = 0; s < CAPTURE_STAGE_COUNT; s++) i->errors[s] = t ? 0 : 2 + (uint64_t)s;
+        i->due = 1000 + 100 * (t + 1);
+        i->sent = 1001 + t;
+        i->late = 21 + t;
+        i->late_free = 31 + t;
+        i->taken_late = t ? 0 : 3;
+        i->queued = 51 + t;
+        i->unsent = t ? 0 : 61;
+        i->active_us = 2000000 * (t + 1);
+        i->steal_us = 1500000;
+        i->throttled_us = 2500000;
+    }
+    r.statuses[0][200] = 1000;
+    r.statuses[0][503] = 7;
+    struct hist jitter;
+    hist_init(&jitter);
+    for (uint64_t n = 1; n <= 100; n++) hist_record(&jitter, n * 2000);
+
+    static char memory[SUMMARY_BYTES_MAX];
+    struct buf b = buf_of(memory, sizeof memory);
+    summary_print(&b, &o, &r, &jitter);
+    buf_char(&b, 0);
+    assert_string_equal(memory, whole_text);
+    b = buf_of(memory, sizeof memory);
+    summary_json(&b, &o, &r, &jitter);
+    buf_char(&b, 0);
+    assert_string_equal(memory, whole_json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +320,7 @@ int main(void)
         cmocka_unit_test(what_a_late_generator_carries),
         cmocka_unit_test(both_forms_tell_the_same),
         cmocka_unit_test(the_longest_fits),
+        cmocka_unit_test(the_whole_summary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

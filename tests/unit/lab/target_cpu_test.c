@@ -1,5 +1,6 @@
 #include "lab/target_cpu.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -49,9 +50,17 @@ static pid_t family_start(int generations, pid_t *worker)
     return master;
 }
 
+static int descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
 static void the_processes_below_count(void **state)
 {
     (void)state;
+    int before = descriptors();
     for (int generations = 0; generations <= 2; generations++) {
         pid_t worker;
         pid_t master = family_start(generations, &worker);
@@ -65,6 +74,7 @@ static void the_processes_below_count(void **state)
         assert_true(of_worker >= 0.04);
         assert_true(seconds >= of_worker);
     }
+    assert_int_equal(descriptors(), before);
 }
 
 static void a_process_that_is_not_there(void **state)

@@ -88,6 +88,9 @@ static const struct {
      1u << SITE_UNKNOWN_VARIANT | 1u << SITE_SESSION_INVALID},
     {"nothing but the last answer is read", HEAD CONTROL "guardrails: {cooldown: true}\n",
      1u << SITE_UNKNOWN_VARIANT | 1u << SITE_SESSION_INVALID},
+    {"what no session says",
+     HEAD CONTROL "guardrails: {ad_free: \"hour == 3 || weekday == 2 || segment_id == 'x'\"}\n",
+     1u << SITE_UNKNOWN_VARIANT},
     {"learned", HEAD LEARNED,
      1u << SITE_UNKNOWN_VARIANT | 1u << SITE_POSTERIORS_PARTIAL | 1u << SITE_POSTERIORS_ABSENT |
          1u << SITE_POSTERIORS_UNKNOWN_ACTION | 1u << SITE_POSTERIORS_INVALID},

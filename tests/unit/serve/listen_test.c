@@ -218,6 +218,48 @@ static void what_is_local(void **state)
     assert_false(listen_is_local(-1)); /* who does not know warns */
 }
 
+/* Of both ends, and of both families. */
+static void addresses_as_they_are_written(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"127.0.0.1", "127.0.0.9", "[::1]"};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        char where[64], bound[ADDRESS_TEXT_MAX], text[ADDRESS_TEXT_MAX], expected[128];
+        snprintf(where, sizeof where, "%s:0", hosts[i]);
+        int listener;
+        struct err e;
+        enum err_code code = listen_open(span_of(where), &listener, bound, &e);
+        if (code && *hosts[i] == '[') continue; /* a machine without IPv6 */
+        assert_int_equal(code, ERR_OK);
+        struct sockaddr_storage a = {0};
+        socklen_t len = sizeof a;
+        assert_int_equal(getsockname(listener, (struct sockaddr *)&a, &len), 0);
+        unsigned port = a.ss_family == AF_INET
+                            ? ntohs(((const struct sockaddr_in *)(const void *)&a)->sin_port)
+                            : ntohs(((const struct sockaddr_in6 *)(const void *)&a)->sin6_port);
+        snprintf(expected, sizeof expected, "%s:%u", hosts[i], port);
+        assert_true(port > 0);
+        assert_string_equal(bound, expected);
+        listen_address_write(listener, text);
+        assert_string_equal(text, expected);
+        int caller = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(caller, (const struct sockaddr *)&a, len), 0);
+        listen_peer_write(caller, text);
+        assert_string_equal(text, expected);
+        close(caller);
+        close(listener);
+    }
+    int pair[2];
+    char text[ADDRESS_TEXT_MAX] = "?";
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    listen_peer_write(pair[0], text);
+    assert_string_equal(text, "");
+    listen_address_write(-1, text);
+    assert_string_equal(text, "");
+    close(pair[0]);
+    close(pair[1]);
+}
+
 /* ---- a listener that takes nobody new ---- */
 
 static int caller_begin(const struct sockaddr_storage *a, bool deaf)
@@ -309,6 +351,7 @@ int main(void)
         cmocka_unit_test(listens),
         cmocka_unit_test(addresses_that_are_none),
         cmocka_unit_test(hosts),
+        cmocka_unit_test(addresses_as_they_are_written),
         cmocka_unit_test(newcomers_are_ignored_and_nobody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

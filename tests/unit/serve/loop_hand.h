@@ -32,6 +32,7 @@ struct hand {
     struct texts texts;
     struct reserve reserve;
     uint32_t cut;
+    uint64_t plan_told;      /* of the last answer that was sent whole */
     uint64_t longest_ns;     /* between a request's being seen and its answer's being sent */
     long answers, urgent_at; /* answers so far; how many there were before the urgent one */
     struct conn conns[HAND_CONNS];
@@ -73,7 +74,8 @@ static inline void hand_answer(struct service *service, struct exchange *x)
 
 static inline void hand_answered(struct service *service, int variant, uint64_t plan, uint64_t ns)
 {
-    (void)service, (void)variant, (void)plan;
+    (void)service, (void)variant;
+    hand->plan_told = plan;
     if (ns > hand->longest_ns) hand->longest_ns = ns;
 }
 

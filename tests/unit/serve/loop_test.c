@@ -405,6 +405,173 @@ static void memory_that_was_needed_goes_back(void **state)
     assert_true(hand->loop.pool.bytes < held / 5);
 }
 
+/* The plan that decided is told with an answer, however late that is taken. */
+static void an_answer_that_waits_is_of_its_own_plan(void **state)
+{
+    (void)state;
+    uint32_t slot = hand_connect();
+    int bytes = 4096;
+    setsockopt(hand->conns[slot].fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    hand_turn();
+    hand->service.plan_tag = 7;
+    int asked = 0;
+    while (hand->conns[slot].state == CONN_READING && asked < 1000) {
+        hand_ask(slot, asked++, 1);
+        hand_turn();
+    }
+    assert_int_equal(hand->conns[slot].state, CONN_SENDING);
+    hand->service.plan_tag = 8;
+    hand->plan_told = 0;
+    for (int turn = 0; hand->conns[slot].state == CONN_SENDING && turn < 1000; turn++) {
+        assert_true(hand_read(slot, text, sizeof text) >= 0);
+        hand_turn();
+    }
+    assert_int_equal(hand->plan_told, 7);
+}
+
+/* The longest turn of each second is told, for ten of them; not the last one. */
+static void the_longest_turn_is_the_lag(void **state)
+{
+    (void)state;
+    static const int turns_ms[] = {3, 50, 7};
+    uint32_t slot = hand_connect();
+    hand_turn();
+    later(60000);
+    now_ns = now_ns / 1000000000 * 1000000000;
+    uint64_t begun_ns = now_ns, longest_ns = 0;
+    for (size_t i = 0; i < sizeof turns_ms / sizeof turns_ms[0]; i++) {
+        hand_ask(slot, 0, 1);
+        step_ns = (uint64_t)turns_ms[i] * 1000000;
+        hand_turn();
+        step_ns = 0;
+        later(1);
+        assert_true(hand_read(slot, text, sizeof text) > 0);
+        uint64_t lag_ns = loop_lag_ns(&hand->loop, now_ns);
+        if (i == 0) assert_in_range(lag_ns, 3000000, 30000000);
+        if (i == 1) longest_ns = lag_ns;
+        if (i >= 1) assert_in_range(lag_ns, 50000000, 500000000);
+        assert_true(now_ns - begun_ns < 1000000000);
+    }
+    assert_int_equal(loop_lag_ns(&hand->loop, now_ns), longest_ns);
+    hand_turn();
+    for (int second = 1; second <= LOOP_LAG_SECONDS; second++) {
+        later(1000);
+        hand_turn();
+        assert_int_equal(loop_lag_ns(&hand->loop, now_ns), longest_ns);
+    }
+    later(1000);
+    hand_turn();
+    assert_true(loop_lag_ns(&hand->loop, now_ns) < longest_ns);
+}
+
+/* ---- the end of a connection ---- */
+
+static const char last_request[] =
+    "POST /v1/decide HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 6\r\n\r\n000000";
+
+static uint32_t linger_begin(void)
+{
+    uint32_t slot = hand_connect();
+    hand_turn();
+    hand_send(slot, last_request, sizeof last_request - 1);
+    hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_LINGERING);
+    assert_true(hand_read(slot, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "Connection: close\r\n"));
+    return slot;
+}
+
+/* What still comes is thrown away, up to a limit. */
+static void lingering_has_a_limit_of_bytes(void **state)
+{
+    (void)state;
+    uint32_t slot = linger_begin();
+    size_t sent = 0;
+    memset(text, 'x', sizeof text);
+    while (sent < CONN_LINGER_BYTES_MAX) {
+        size_t left = CONN_LINGER_BYTES_MAX - sent;
+        ssize_t n = send(hand->clients[slot], text, left < 60000 ? left : 60000, MSG_NOSIGNAL);
+        if (n > 0) sent += (size_t)n;
+        hand_turn();
+        assert_int_equal(hand->conns[slot].state, CONN_LINGERING);
+    }
+    for (int turn = 0; turn < 100; turn++) hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_LINGERING);
+    assert_int_equal(hand->conns[slot].linger_left, 0);
+    hand_send(slot, "x", 1);
+    hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_CLOSED);
+}
+
+static void lingering_has_a_limit_of_time(void **state)
+{
+    (void)state;
+    uint32_t slot = linger_begin();
+    later(4999);
+    hand_send(slot, "x", 1);
+    hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_LINGERING);
+    later(1);
+    hand_turn();
+    hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_CLOSED);
+}
+
+static void lingering_ends_with_the_peer(void **state)
+{
+    (void)state;
+    uint32_t slot = linger_begin();
+    shutdown(hand->clients[slot], SHUT_WR);
+    hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_CLOSED);
+    /* Who has ended his side before needs no lingering. */
+    slot = hand_connect();
+    hand_turn();
+    hand_send(slot, last_request, sizeof last_request - 1);
+    shutdown(hand->clients[slot], SHUT_WR);
+    hand_turn();
+    hand_turn();
+    assert_int_equal(hand->conns[slot].state, CONN_CLOSED);
+    assert_true(hand_read(slot, text, sizeof text) > 0);
+}
+
+/* A fault is told with a body, but to one who asked by HEAD and is known to have. */
+static void giving_up_on_a_head_has_no_body(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *what;
+        bool body;
+    } rows[] = {
+        {"HEAD /readyz HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n", "body", false},
+        {"GET /readyz HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n", "body", true},
+        {"HEAD /readyz HTTP/1.1\r\nHost: a\r\nContent-Le", "head", true},
+        {"G", "head", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint32_t slot = hand_connect();
+        hand_turn();
+        hand_send(slot, rows[i].bytes, strlen(rows[i].bytes));
+        hand_turn();
+        later(5000);
+        hand_turn();
+        assert_int_equal(hand->conns[slot].state, CONN_LINGERING);
+        assert_true(hand_read(slot, text, sizeof text) > 0);
+        assert_memory_equal(text, "HTTP/1.1 408 ", 13);
+        assert_non_null(strstr(text, "\r\nConnection: close\r\n"));
+        assert_null(strstr(text, "Retry-After"));
+        const char *body = strstr(text, "\r\n\r\n");
+        assert_non_null(body);
+        assert_int_equal(strlen(body + 4) > 0, rows[i].body);
+        char says[64];
+        snprintf(says, sizeof says, "the %s of the request did not arrive within 5000 ms",
+                 rows[i].what);
+        if (rows[i].body) assert_non_null(strstr(body, says));
+        close(hand->clients[slot]);
+        hand->clients[slot] = -1;
+    }
+}
+
 /* ---- deadlines ---- */
 
 /* Somebody whose head comes byte by byte, beside one who always has his turn: the limit is for the
@@ -573,6 +740,12 @@ int main(void)
         DECISIONS(the_rest_of_an_answer_without_a_pool),
         DECISIONS(pipelined_requests_without_a_pool),
         DECISIONS(memory_that_was_needed_goes_back),
+        DECISIONS(an_answer_that_waits_is_of_its_own_plan),
+        DECISIONS(the_longest_turn_is_the_lag),
+        DECISIONS(lingering_has_a_limit_of_bytes),
+        DECISIONS(lingering_has_a_limit_of_time),
+        DECISIONS(lingering_ends_with_the_peer),
+        DECISIONS(giving_up_on_a_head_has_no_body),
         DECISIONS(no_limit_begins_anew_by_waiting_for_a_turn),
         DECISIONS(what_waits_for_its_turn_does_not_expire),
         DECISIONS(what_came_in_time_is_not_late),

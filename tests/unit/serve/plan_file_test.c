@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,44 @@ static void a_writer_that_stops_halfway_ends_at_the_limit(void **state)
     assert_int_equal(write(fd, "version", 7), 7);
     refuses(SHORT_MS, -1, "it did not end within 60 ms");
     close(fd);
+}
+
+static _Atomic int pause_us;
+
+/* Until nobody reads any more. */
+static void *write_endlessly(void *bytes)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    static const char text[4096] = "#";
+    while (write(fd, text, *(size_t *)bytes) > 0)
+        if (pause_us) usleep((useconds_t)pause_us);
+    close(fd);
+    return NULL;
+}
+
+/* A writer that never ends: whether it comes to what a plan may have, or to the limit of time. */
+static void a_writer_without_an_end(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    struct plan_file file;
+    struct err e;
+    pthread_t thread;
+    size_t bytes = 4096;
+    assert_int_equal(pthread_create(&thread, NULL, write_endlessly, &bytes), 0);
+    assert_int_equal(plan_file_read(path, LONG_MS, -1, &file, &e), ERR_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(file.len, PLAN_BYTES_MAX + 1);
+    free(file.memory);
+
+    bytes = 1;
+    pause_us = 1000;
+    assert_int_equal(pthread_create(&thread, NULL, write_endlessly, &bytes), 0);
+    refuses(SHORT_MS, -1, "within 60 ms");
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* where it comes only now */
+    close(fd);
+    pthread_join(thread, NULL);
+    pause_us = 0;
 }
 
 static void who_stops_the_server_does_not_wait(void **state)
@@ -261,12 +300,14 @@ static void what_it_is_called(void **state)
 
 int main(void)
 {
+    signal(SIGPIPE, SIG_IGN);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, done)
     const struct CMUnitTest tests[] = {
         TEST(files),
         TEST(no_more_than_a_plan_may_have),
         TEST(a_fifo_without_a_writer_ends_at_the_limit),
         TEST(a_writer_that_stops_halfway_ends_at_the_limit),
+        TEST(a_writer_without_an_end),
         TEST(who_stops_the_server_does_not_wait),
         TEST(fifos),
         TEST(process_substitution),

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -102,28 +103,35 @@ static void *publisher_run(void *argument)
     return NULL;
 }
 
-static void publishing_waits_for_the_one_who_holds(void **state)
+static void publishing_waits_for(int holder)
 {
-    (void)state;
     struct waiting *w = aligned_alloc(_Alignof(struct waiting), sizeof *w);
     assert_non_null(w);
-    plan_live_init(&w->live, served_new(1), 2);
+    plan_live_init(&w->live, served_new(1), READERS);
     w->next = served_new(2);
     atomic_init(&w->returned, false);
-    const struct plan_served *held = plan_live_enter(&w->live, 0);
+    const struct plan_served *held = plan_live_enter(&w->live, holder);
+    int other = (holder + 1) % READERS;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, publisher_run, w), 0);
     /* The new one is there at once, for whoever begins now: who does is not waited for. */
     while (plan_live_current(&w->live)->serial != 2) continue;
-    assert_int_equal(plan_live_enter(&w->live, 1)->serial, 2);
-    assert_int_equal(held->serial, 1);
+    assert_int_equal(plan_live_enter(&w->live, other)->serial, 2);
+    usleep(20000); /* time enough to return */
     assert_false(atomic_load(&w->returned));
-    plan_live_leave(&w->live, 0);
+    assert_int_equal(held->serial, 1);
+    plan_live_leave(&w->live, holder);
     pthread_join(thread, NULL);
     assert_true(atomic_load(&w->returned));
-    plan_live_leave(&w->live, 1);
+    plan_live_leave(&w->live, other);
     served_destroy(plan_live_current(&w->live));
     free(w);
+}
+
+static void publishing_waits_for_the_one_who_holds(void **state)
+{
+    (void)state;
+    for (int holder = 0; holder < READERS; holder++) publishing_waits_for(holder);
 }
 
 int main(void)

@@ -187,6 +187,72 @@ static void no_prefix_is_served_and_the_whole_is_taken(void **state)
     assert_string_equal(f->outcome.fingerprint, served);
 }
 
+static double metric(const char *name)
+{
+    struct buf b = buf_of(malloc(SIGNALS_METRICS_BYTES_MAX + 1), SIGNALS_METRICS_BYTES_MAX + 1);
+    assert_non_null(b.data);
+    signals_render_metrics(f->signals, METRICS_PROMETHEUS, &b);
+    buf_char(&b, '\0');
+    char head[80];
+    snprintf(head, sizeof head, "\n%s ", name);
+    const char *at = strstr(b.data, head);
+    assert_non_null(at);
+    double value = strtod(at + strlen(head), NULL);
+    free(b.data);
+    return value;
+}
+
+/* What alerts look at: it was always 1. */
+static void whether_the_last_one_succeeded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool succeeds;
+    } rows[] = {{"nonsense\n", false}, {GUARDED, true},      {HEAD, false},
+                {HEAD, false},         {HEAD "...\n", true}, {HEAD "...\n", true}};
+    static const char *const name = "interlude_config_last_reload_successful";
+    static const char *const time = "interlude_config_last_reload_success_timestamp_seconds";
+    double since_s = (double)clock_wall_us() / 1e6 - 0.001;
+    serve(GUARDED);
+    assert_true(metric(name) == 1);
+    double last_s = metric(time);
+    assert_true(last_s >= since_s && last_s <= (double)clock_wall_us() / 1e6 + 0.001);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        usleep(2000);
+        assert_int_equal(reload(rows[i].text) == ERR_OK, rows[i].succeeds);
+        assert_true(metric(name) == rows[i].succeeds);
+        double now_s = metric(time);
+        assert_int_equal(now_s > last_s, rows[i].succeeds);
+        if (!rows[i].succeeds) assert_true(now_s == last_s);
+        last_s = now_s;
+    }
+}
+
+/* Other contents under a version that was served already; the same ones are no fault. */
+static void a_version_that_is_used_again(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *version, *more;
+        bool reused;
+    } rows[] = {
+        {"a", "segments: [x]\n", false}, {"b", "segments: [x]\n", false},
+        {"a", "segments: [x]\n", false}, {"a", "segments: [x, y]\n", true},
+        {"b", "segments: [x]\n", false}, {"a", "segments: [x, y]\n", false},
+        {"a", "segments: [x]\n", true},
+    };
+    serve("version: first\n" HEAD);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "version: %s\n" HEAD "%s...\n", rows[i].version, rows[i].more);
+        assert_int_equal(reload(text), ERR_OK);
+        assert_true(f->outcome.changed);
+        if (f->outcome.version_reused != rows[i].reused) fail_msg("row %zu", i);
+        assert_string_equal(f->outcome.version, rows[i].version);
+    }
+}
+
 static void settings_are_those_of_the_file(void **state)
 {
     (void)state;
@@ -251,6 +317,7 @@ static void not_applied_is_told_of_each_setting(void **state)
         {"server: {admin: 127.0.0.1:1}", "server.admin"},
         {"server: {workers: 2}", "server.workers"},
         {"server: {connections_max: 9}", "server.connections_max"},
+        {"server: {per_address_max: 9}", "server.per_address_max"},
         {"server: {head_timeout: 1s}", "server.head_timeout"},
         {"server: {body_timeout: 1s}", "server.body_timeout"},
         {"server: {answer_timeout: 1s}", "server.answer_timeout"},
@@ -350,6 +417,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FRESH(what_is_taken_away_needs_the_mark),
         FRESH(no_prefix_is_served_and_the_whole_is_taken),
+        FRESH(whether_the_last_one_succeeded),
+        FRESH(a_version_that_is_used_again),
         FRESH(settings_are_those_of_the_file),
         FRESH(settings_come_with_the_plan),
         FRESH(its_thread_says_that_it_turns),

@@ -41,10 +41,9 @@ static void drills_hold(enum signal_site site, uint64_t fired, uint64_t written,
                         uint64_t suppressed, uint64_t outranked)
 {
     struct signal_drills all[SITE_COUNT], *d = &all[site];
-    for (int i = 0; i < 200; i++) {
+    for (uint64_t end_ns = in_ms(20000); clock_mono_ns() < end_ns; sleep_ms(10)) {
         signals_drills(bench.signals, all);
         if (!d->queued && d->fired == fired) break;
-        sleep_ms(10);
     }
     assert_int_equal(d->fired, fired);
     assert_int_equal(d->outcomes[OUTCOME_WRITTEN], written);

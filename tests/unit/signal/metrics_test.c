@@ -143,21 +143,37 @@ static void other_readers_accept_it(void **state)
     if (!asked) skip();
 }
 
+static double told_of(const char *metric)
+{
+    char line[64];
+    snprintf(line, sizeof line, "\n%s ", metric);
+    const char *at = strstr(text, line);
+    assert_non_null(at);
+    return strtod(at + strlen(line), NULL);
+}
+
 static void the_process_is_told(void **state)
 {
     (void)state;
+    struct process_facts before, after;
+    process_read(&before);
     scrape(METRICS_PROMETHEUS);
-    static const char *const positive[] = {"process_open_fds", "process_max_fds",
-                                           "process_virtual_memory_bytes",
-                                           "process_resident_memory_bytes"};
-    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
-        char line[64];
-        snprintf(line, sizeof line, "\n%s ", positive[i]);
-        assert_true(strtod(strstr(text, line) + strlen(line), NULL) > 0);
-    }
-    double start_s = strtod(strstr(text, "\nprocess_start_time_seconds ") + 28, NULL);
-    double now_s = (double)clock_wall_us() / 1e6;
-    assert_true(start_s > now_s - 3600 && start_s < now_s + 1);
+    process_read(&after);
+    assert_true(told_of("process_open_fds") == (double)after.open_fds);
+    assert_true(told_of("process_max_fds") == (double)after.max_fds);
+    assert_true(told_of("process_cpu_seconds_total") >= before.cpu_s);
+    assert_true(told_of("process_cpu_seconds_total") <= after.cpu_s);
+    /* The text's memory was there, and is not any more. */
+    const double more = SIGNALS_METRICS_BYTES_MAX + 1024 * 1024;
+    double virtual_bytes = told_of("process_virtual_memory_bytes");
+    double resident_bytes = told_of("process_resident_memory_bytes");
+    assert_true(virtual_bytes >= (double)after.virtual_bytes &&
+                virtual_bytes <= (double)after.virtual_bytes + more);
+    assert_true(resident_bytes >= 0.5 * (double)after.resident_bytes &&
+                resident_bytes <= 2 * (double)after.resident_bytes);
+    assert_true(resident_bytes < virtual_bytes);
+    double start_s = told_of("process_start_time_seconds");
+    assert_true(start_s - process_start_s() < 0.1 && start_s - process_start_s() > -0.1);
 }
 
 /* Who looks for restarts looks whether it changes: two clocks were read anew for each scrape. */
@@ -302,6 +318,73 @@ static void the_list_is_json(void **state)
     free(out.data);
 }
 
+static int64_t number(const json_t *of, const char *name)
+{
+    const json_t *value = json_object_get(of, name);
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static void text_is(const json_t *of, const char *name, const char *expected)
+{
+    assert_string_equal(json_string_value(json_object_get(of, name)), expected);
+}
+
+/* As the table declares it, and with the numbers of its books. */
+static void the_list_tells_each_site(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 9; i++) signal_server_stopped(signals_writer(bench.signals, 0), SPAN("t"));
+    site_holds(bench.signals, SITE_SERVER_STOPPED, 9, 9, 0, 0, 0, 0);
+    site_holds(bench.signals, SITE_POSTERIORS_ABSENT, 1, 1, 0, 0, 0, 0);
+    struct buf out = room();
+    signals_render_list(bench.signals, &out);
+    struct signal_account all[SITE_COUNT];
+    signals_account(bench.signals, all);
+    json_t *list = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, NULL);
+    bool seen[SITE_COUNT] = {false};
+    size_t i;
+    json_t *site;
+    json_array_foreach(list, i, site)
+    {
+        const char *name = json_string_value(json_object_get(site, "name"));
+        int s = 0;
+        while (s < SITE_COUNT && strcmp(signal_sites[s].name, name) != 0) s++;
+        assert_true(s < SITE_COUNT && !seen[s]);
+        seen[s] = true;
+        text_is(site, "level", log_level_names[signal_sites[s].level]);
+        text_is(site, "expected", signal_expected_name(signal_sites[s].expected));
+        text_is(site, "budget", signal_budget_name(signal_sites[s].budget));
+        text_is(site, "meaning", signal_sites[s].help);
+        text_is(site, "opportunity", signal_sites[s].opportunity);
+        assert_int_equal(number(site, "fired"), all[s].fired);
+        assert_int_equal(number(site, "queued"), all[s].queued);
+        for (int o = 0; o < OUTCOME_COUNT; o++)
+            assert_int_equal(number(site, signal_outcome_name((enum signal_outcome)o)),
+                             all[s].outcomes[o]);
+        /* All of it is recent: no window has ended. */
+        const json_t *recent = json_object_get(site, "recent");
+        assert_int_equal(number(recent, "fired"), all[s].fired);
+        assert_int_equal(number(recent, "opportunities"), number(site, "opportunities"));
+        double share = json_number_value(json_object_get(site, "share"));
+        double opportunities = (double)number(site, "opportunities");
+        double expected = opportunities > 0 ? (double)all[s].fired / opportunities : 0;
+        assert_true(share > expected - 0.001 && share < expected + 0.001);
+        const json_t *cost = json_object_get(site, "cost");
+        double records = json_number_value(json_object_get(cost, "records_per_second"));
+        double lines = json_number_value(json_object_get(cost, "lines_per_second"));
+        double bytes = json_number_value(json_object_get(cost, "bytes_per_second"));
+        double ns = json_number_value(json_object_get(cost, "estimated_ns_per_second"));
+        assert_int_equal(records > 0, all[s].fired > 0);
+        assert_int_equal(lines > 0, all[s].outcomes[OUTCOME_WRITTEN] > 0);
+        assert_int_equal(bytes > 0, all[s].bytes > 0);
+        assert_true(ns >= records * 60 + lines * 7000 - 5 && ns <= records * 60 + lines * 7000 + 5);
+    }
+    for (int s = 0; s < SITE_COUNT; s++) assert_true(seen[s]);
+    json_decref(list);
+    free(out.data);
+}
+
 /* A plan of the most places: what `interlude check` counts for it is an upper bound. */
 static char *large_plan(int variants, int segments)
 {
@@ -371,6 +454,7 @@ int main(void)
         TEST(too_many_series_overflow),
         TEST(what_is_legal_can_be_scraped),
         TEST(the_list_is_json),
+        TEST(the_list_tells_each_site),
         TEST(no_plan_has_more_series_than_were_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
