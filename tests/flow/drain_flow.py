@@ -16,7 +16,7 @@ class Drain(unittest.TestCase):
 
     def assert_gone(self, server):
         with self.assertRaises(OSError):
-            Connection(server.decisions, seconds=1)
+            Connection(server.decisions)
 
     def test_drain(self):
         server = self.serve("drain: 800ms")
@@ -78,7 +78,7 @@ class Drain(unittest.TestCase):
     @staticmethod
     def closed_to_others(server):
         try:
-            Connection(server.decisions, seconds=1).close()
+            Connection(server.decisions).close()
             return False
         except OSError:
             return True
@@ -100,7 +100,7 @@ class Drain(unittest.TestCase):
             c.send(decide())
             c.answer()
         server.signal(signal.SIGINT)
-        self.assertEqual(server.wait_exit(3), 0)
+        self.assertEqual(server.wait_exit(), 0)
         for c in held:
             c.close()
 
@@ -114,7 +114,7 @@ class Drain(unittest.TestCase):
             server.signal(signal.SIGTERM)
             wait_for(lambda: self.closed_to_others(server), what="the port closed")
             server.signal(signal.SIGTERM)
-            self.assertEqual(server.wait_exit(3), 0)
+            self.assertEqual(server.wait_exit(), 0)
 
     def test_sigint_waits_a_second_for_what_has_begun(self):
         server = self.serve("drain: 1h, head_timeout: 1h")
@@ -127,7 +127,7 @@ class Drain(unittest.TestCase):
             wait_for(lambda: self.closed_to_others(server), what="the port closed")
             c.send(whole[50:])
             self.assertEqual(c.answer().json()["request_id"], "late")
-            self.assertEqual(server.wait_exit(5), 0)
+            self.assertEqual(server.wait_exit(), 0)
 
     def test_no_request_fails_while_stopping(self):
         """Clients that come and go until the port closes: each that could connect is answered."""

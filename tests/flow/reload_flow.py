@@ -14,7 +14,7 @@ from lib.wire import Connection, ask, decide, get, post, request
 RELOAD = request("/v1/reload", fields=[("Content-Type", "application/json")])
 
 
-def reload(server, seconds=5.0):
+def reload(server, seconds=30.0):
     return ask(server.operations, RELOAD, seconds)
 
 

@@ -175,4 +175,4 @@ class LastOnes(unittest.TestCase):
         for _ in range(3):
             server.signal(signal.SIGTERM)
             time.sleep(0.05)  # two of the same that wait are one
-        self.assertEqual(server.wait_exit(5), 0)
+        self.assertEqual(server.wait_exit(), 0)

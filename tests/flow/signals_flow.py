@@ -163,7 +163,7 @@ class Books(unittest.TestCase):
             same = first.samples["interlude_log_records_total"] == \
                 second.samples["interlude_log_records_total"]
             return second if same and second.queued() == 0 else None
-        told = wait_for(at_rest, 10, "an end of what is queued")
+        told = wait_for(at_rest, 30, "an end of what is queued")
         self.balance(told, workers, None)
 
         written = {site: told.outcome(site, "written") for site in told.sites()}
@@ -172,7 +172,7 @@ class Books(unittest.TestCase):
             collector.read(0.02)
             lines = collector.lines()
             return lines if sum(lines.values()) >= sum(written.values()) else None
-        lines = wait_for(all_read, 10, "every line that was written")
+        lines = wait_for(all_read, 30, "every line that was written")
         for site in told.sites():
             self.assertEqual(lines[site], written[site], site)
         expected = collections.Counter()
@@ -363,7 +363,7 @@ class Sinks(unittest.TestCase):
         server = Server(plan_text(), wait=False, close_stdout=True, args=[
             "--listen", "127.0.0.1:%d" % listen, "--admin", "127.0.0.1:%d" % admin])
         self.addCleanup(server.close)
-        wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", admin)) == 0, 10, "its port")
+        wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", admin)) == 0, 30, "its port")
         self.assertEqual(os.readlink("/proc/%d/fd/1" % server.process.pid), "/dev/null")
         # All three: by a shell, because this test needs its own.
         listen, admin = free_port(), free_port()
@@ -371,7 +371,7 @@ class Sinks(unittest.TestCase):
             ["sh", "-c", 'exec "$0" serve --listen 127.0.0.1:%d --admin 127.0.0.1:%d '
              "0<&- 1>&- 2>&-" % (listen, admin), server_module.BINARY])
         try:
-            wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", listen)) == 0, 10, "its port")
+            wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", listen)) == 0, 30, "its port")
             for fd in 0, 1, 2:
                 self.assertEqual(os.readlink("/proc/%d/fd/%d" % (process.pid, fd)), "/dev/null")
             self.assertEqual(get(("127.0.0.1", admin), "/readyz").status, 200)
@@ -391,7 +391,7 @@ class Sinks(unittest.TestCase):
             fire(server, 50)
             turned.append(Told(server).outcome("posteriors_absent", "written"))
             return turned[-4:] == [turned[-1]] * 4
-        wait_for(stuck, 5, "a scribe that is blocked")
+        wait_for(stuck, 30, "a scribe that is blocked")
         fire(server, 100)
         begun = time.monotonic()
         server.signal(signal.SIGINT)

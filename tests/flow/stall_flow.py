@@ -82,7 +82,7 @@ class Stall(unittest.TestCase):
         os.close(terminal)
         cls.servers.append(server)
         server.decisions, server.operations = ("127.0.0.1", decisions), ("127.0.0.1", operations)
-        wait_for(lambda: socket.socket().connect_ex(server.operations) == 0, 10, "its port")
+        wait_for(lambda: socket.socket().connect_ex(server.operations) == 0, 30, "its port")
         fire(server, 200)
         return server, master
 

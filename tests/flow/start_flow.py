@@ -97,7 +97,7 @@ class Sinks(unittest.TestCase):
                 return get(operations, "/readyz").status == 200
             except ConnectionError:
                 return False
-        wait_for(ready, 10, "/readyz")
+        wait_for(ready, 30, "/readyz")
         for _ in range(50):
             body = decide(variant="bayes")  # absent posteriors: a line each
             self.assertEqual(ask(("127.0.0.1", port), body).status, 200)

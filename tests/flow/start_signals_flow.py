@@ -48,7 +48,7 @@ class StartSignals(unittest.TestCase):
                     server.signal(signal.SIGUSR1)
                 server.write_plan(plan("t-2"))  # beside the FIFO, which is being read
                 write(writer, plan("t-1"))
-                self.assertEqual(server.wait_log("plan_reloaded", 10)["version"], "t-2")
+                self.assertEqual(server.wait_log("plan_reloaded")["version"], "t-2")
                 lines = server.log()
                 self.assertEqual([line["event"] for line in lines],
                                  ["server_started", "server_ready", "plan_reloaded"])
@@ -81,7 +81,7 @@ class StartSignals(unittest.TestCase):
         for program in PROGRAMS:
             with self.subTest(program):
                 server = self.serve(program=program)
-                self.assertEqual(server.wait_exit(20), 2)
+                self.assertEqual(server.wait_exit(), 2)
                 self.assertIn("plan.yaml cannot be read: nobody wrote to it within 2000 ms",
                               server.errors())
 
@@ -89,14 +89,14 @@ class StartSignals(unittest.TestCase):
         server = self.serve()
         writer = server.plan_writer()
         os.write(writer, plan()[:100].encode())
-        self.assertEqual(server.wait_exit(20), 2)
+        self.assertEqual(server.wait_exit(), 2)
         os.close(writer)
         self.assertIn("it did not end within 2000 ms", server.errors())
 
     def test_a_plan_that_comes_through_a_fifo(self):
         server = self.serve()
         write(server.plan_writer(), plan("t-7"))
-        ready = server.wait_log("server_ready", 10)
+        ready = server.wait_log("server_ready")
         host, port = ready["admin"].rsplit(":", 1)
         self.assertEqual(get((host, int(port)), "/v1/plan").json()["version"], "t-7")
 

@@ -202,7 +202,7 @@ def unread(*switches):
             def ready():
                 with contextlib.suppress(ConnectionError):
                     return get(("127.0.0.1", admin), "/readyz").status == 200
-            wait_for(ready, 10, "/readyz")
+            wait_for(ready, 30, "/readyz")
             for size in 4096, 1:
                 with contextlib.suppress(BlockingIOError):
                     while True:
@@ -272,7 +272,7 @@ class File(unittest.TestCase):
                                  "--admin", "127.0.0.1:%d" % admin])
         self.addCleanup(server.close)
         server.decisions, server.operations = ("127.0.0.1", port), ("127.0.0.1", admin)
-        wait_for(lambda: os.path.exists(path) and self.events(path)["server_ready"], 10, "a start")
+        wait_for(lambda: os.path.exists(path) and self.events(path)["server_ready"], 30, "a start")
         return server, path
 
     def events(self, path):

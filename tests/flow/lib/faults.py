@@ -88,7 +88,7 @@ def fire(server, count, fault=0):
             assert c.answer().status == 200
 
 
-def settled(server, seconds=5.0):
+def settled(server, seconds=30.0):
     """A scrape with nothing queued."""
     def look():
         told = Told(server)

@@ -65,14 +65,15 @@ def free_port():
         return s.getsockname()[1]
 
 
-def wait_for(condition, seconds=5.0, what="condition"):
+def wait_for(condition, seconds=30.0, what="condition"):
     """What `condition` returns, once it is true."""
     end = time.monotonic() + seconds
     while True:
+        late = time.monotonic() > end  # before it is asked: the machine may stand still in between
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        if late:
             raise AssertionError("%s did not come true within %g s" % (what, seconds))
         time.sleep(0.005)
 
@@ -173,7 +174,7 @@ class Server:
         os.symlink(path, self.plan_path + ".new")
         os.rename(self.plan_path + ".new", self.plan_path)
 
-    def plan_writer(self, seconds=10):
+    def plan_writer(self, seconds=30):
         """The end of its FIFO to write to, once the server is there to read it."""
         def opened():
             try:
@@ -192,7 +193,7 @@ class Server:
                     lines.append(json.loads(line))
         return [line for line in lines if event in (None, line["event"])]
 
-    def wait_log(self, event, seconds=5.0, count=1):
+    def wait_log(self, event, seconds=30.0, count=1):
         def found():
             lines = self.log(event)
             if len(lines) >= count:
@@ -210,7 +211,7 @@ class Server:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def wait_exit(self, seconds=10):
+    def wait_exit(self, seconds=60):
         return self.process.wait(timeout=seconds)
 
     def cpu_seconds(self):
@@ -224,7 +225,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                code = self.process.wait(timeout=10)
+                code = self.process.wait(timeout=60)
                 fault = "it ended with %d: %s" % (code, self.errors()) if code else None
             except subprocess.TimeoutExpired:
                 self.process.kill()

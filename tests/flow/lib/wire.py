@@ -28,7 +28,7 @@ class Answer:
 
 
 class Connection:
-    def __init__(self, address, seconds=5.0, receive_buffer=None):
+    def __init__(self, address, seconds=30.0, receive_buffer=None):
         self.socket = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -96,7 +96,7 @@ class Connection:
         finally:
             self.socket.settimeout(5.0)
 
-    def ended(self, seconds=5.0):
+    def ended(self, seconds=30.0):
         """True once the server has ended the connection, with nothing more said."""
         self.socket.settimeout(seconds)
         try:
@@ -146,7 +146,7 @@ def decide(request_id="r", **more):
     return request(body=body, fields=fields, version=version)
 
 
-def ask(address, data, seconds=5.0, to_head=False):
+def ask(address, data, seconds=30.0, to_head=False):
     """One answer on a connection of its own."""
     with Connection(address, seconds) as c:
         c.send(data)
