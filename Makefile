@@ -75,10 +75,14 @@ Q := $(if $(V),,@)
 
 src_of     = $(sort $(wildcard src/$(1)/*.c))
 obj_of     = $(patsubst src/%.c,$(B)/obj/%.o,$(call src_of,$(1)))
-archive_of = $(foreach r,$(1),$(B)/room/$(r).a)
+# Rooms above libinterlude's are taken from the build REST, where one is named: what does not decide need not
+# be built anew to see whether a compiler decides otherwise.
+LIB_ROOMS := base wire table rule policy decide plan
+room_at    = $(if $(filter-out $(LIB_ROOMS),$(1)),$(or $(REST),$(B)),$(B))/room/$(1).a
+archive_of = $(foreach r,$(1),$(call room_at,$(r)))
 # From the top floor down, so that a linker that reads once finds everything.
 linked_of  = $(foreach r,app lab serve record signal plan decide policy rule table wire base,\
-               $(if $(filter $(r),$(FLOOR_$(1))),$(B)/room/$(r).a))
+               $(if $(filter $(r),$(FLOOR_$(1))),$(call room_at,$(r))))
 
 .PHONY: .FORCE all tests benches fuzz examples install uninstall clean help
 .SECONDARY:
@@ -141,7 +145,6 @@ $(B)/interlude-lab: $(B)/obj/app/lab_main.o $(call archive_of,$(ROOMS))
 
 # ---- libinterlude: the pure core, for deciding in one's own process ------------------------------
 
-LIB_ROOMS := base wire table rule policy decide plan
 LIB_OBJS   = $(filter-out $(B)/obj/wire/http_%.o $(B)/obj/base/clock.o,\
                $(foreach r,$(LIB_ROOMS),$(call obj_of,$(r))))
 
