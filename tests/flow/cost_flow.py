@@ -57,7 +57,7 @@ class SystemCalls(unittest.TestCase):
     def test_a_warm_request(self):
         """epoll_wait, recv, send; beside them only the scribe polls."""
         if not shutil.which("strace"):
-            self.skipTest("strace is not installed")
+            self.skipTest("strace is missing: apt-get install strace")
         count = 500
         with Server(args=["--workers", "1"]) as server:
             if is_sanitized(server):

@@ -16,7 +16,7 @@ class Drain(unittest.TestCase):
 
     def assert_gone(self, server):
         with self.assertRaises(OSError):
-            Connection(server.decisions, seconds=1)
+            Connection(server.decisions)
 
     def test_drain(self):
         server = self.serve("drain: 1h")
@@ -84,7 +84,7 @@ class Drain(unittest.TestCase):
     @staticmethod
     def closed_to_others(server):
         try:
-            Connection(server.decisions, seconds=1).close()
+            Connection(server.decisions).close()
             return False
         except OSError:
             return True

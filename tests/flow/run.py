@@ -3,7 +3,7 @@
 
     python3 tests/flow/run.py [--binary build/interlude] [--file NAME_flow.py] [PATTERN]
 
-PATTERN: only tests whose name contains it. Every server is started on free ports with a temporary
+PATTERN: only tests whose name contains it; that none does is a failure. Every server is started on free ports with a temporary
 directory, and ended again.
 """
 

@@ -524,7 +524,7 @@ class Metrics(unittest.TestCase):
         self.assertEqual(told.outcome("unknown_variant", "suppressed"), 3)
         text = get(server.operations, "/metrics").body
         strict = get(server.operations, "/metrics", self.OPENMETRICS).body.decode()
-        self.assertTrue(shutil.which("promtool"), "promtool is missing: script/test installs it")
+        self.assertTrue(shutil.which("promtool"), "promtool is missing: apt-get install prometheus")
         run = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, b"", b""))
         # Debian's python3-prometheus-client: script/test installs it.

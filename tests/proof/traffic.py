@@ -146,7 +146,10 @@ def lasting_requests():
 STATUS = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) ")
 
 
-def bulk(connection, requests, batch=64):
+BATCH = 64
+
+
+def bulk(connection, requests, batch=BATCH):
     """Sends them, `batch` at a time in one piece, and waits for as many answers. Returns the
     statuses with how often each came."""
     statuses = {}
@@ -208,7 +211,7 @@ def in_pieces(address):
         b'1\r\n{\r\n12;ext="a b"\r\n"request_id":"ch"}\r\n0\r\nTrailer: x\r\n\r\n'
     expecting = request(body={"request_id": "e"}, fields=[("Expect", "100-continue")])
     expecting, body = expecting.split(b"{")
-    with Connection(address, seconds=20) as c:
+    with Connection(address, seconds=60) as c:
         for parts in ([whole[i:i + 40] for i in range(0, len(whole), 40)],
                       [whole + whole[:30], whole[30:]], [big[:50000], big[50000:]],
                       [big[i:i + 4000] for i in range(0, len(big), 4000)],
@@ -246,11 +249,11 @@ def taken(sock, data):
 def not_read(address):
     """A client that asks and does not take the answers, then does; and one that never does."""
     one = request(body={"request_id": "n", "explain": True, "posteriors": BETA})
-    late, never = [Connection(address, seconds=20, receive_buffer=4096) for _ in range(2)]
+    late, never = [Connection(address, seconds=60, receive_buffer=4096) for _ in range(2)]
     # Twice what the kernel keeps of answers, so that the last ones come only if the server goes on.
     many = one * (2 * send_buffer_max() // ANSWER_BYTES_MIN)
     asked = [taken(c.socket, many) for c in (late, never)]
-    late.socket.settimeout(20)
+    late.socket.settimeout(60)
     for _ in range(asked[0] // len(one)):
         assert late.answer().status == 200
     late.close()
@@ -261,7 +264,7 @@ def broken_off(address):
     whole = request(body={"request_id": "x", "session": SESSION})
     for data in b"", whole[:20], whole[:-5], whole, whole + whole[:30]:
         for way in Connection.close, Connection.reset, Connection.half_close:
-            with Connection(address, seconds=20) as c:
+            with Connection(address, seconds=60) as c:
                 send_all_or_be_refused(c, data)
                 way(c)
                 if way is Connection.half_close:
@@ -271,7 +274,7 @@ def broken_off(address):
 def too_slow(address):
     """Four connections, each of which runs into a limit of time."""
     whole = request(body={"request_id": "slow"})
-    slow = [Connection(address, seconds=20) for _ in range(4)]
+    slow = [Connection(address, seconds=60) for _ in range(4)]
     for c, data in zip(slow, (b"", whole[:10], whole[:-3], whole)):
         c.send(data)
     return slow
@@ -282,11 +285,37 @@ def add(statuses, more):
         statuses[status] = statuses.get(status, 0) + count
 
 
-def everything(address, loops=1):
-    """All of it, on each worker: two connections opened one after the other are two workers'.
-    Returns {status: answers} of what was counted."""
-    statuses, requests = {}, lasting_requests()
-    lasting = [Connection(address, seconds=20) for _ in range(WORKERS)]
+SPREAD_REQUESTS, SPREAD_CONNECTIONS_MAX = 50, 16
+
+
+def one_a_worker(server):
+    """A connection of each worker, in their order. Two that are opened one after the other are two workers' only where
+    no worker still has to notice that an older one was closed: so it is seen who receives."""
+    found, others = {}, []
+    while len(found) < WORKERS:
+        assert len(others) < SPREAD_CONNECTIONS_MAX, "connections are not spread"
+        c = Connection(server.decisions, seconds=60)
+        before = [w.receives for w in server.workers()]
+        for _ in range(SPREAD_REQUESTS):
+            c.send(request(body={}))
+            assert c.answer().status == 200
+        grown = [w.receives - was for w, was in zip(server.workers(), before)]
+        assert max(grown) >= SPREAD_REQUESTS, grown
+        worker = grown.index(max(grown))
+        if worker in found:
+            others.append(c)
+        else:
+            found[worker] = c
+    for c in others:
+        c.close()
+    return [found[worker] for worker in sorted(found)]
+
+
+def everything(server, loops=1):
+    """All of it, on each worker of a server that is watched. Returns {status: answers} of what was
+    counted."""
+    statuses, requests, address = {}, lasting_requests(), server.decisions
+    lasting = one_a_worker(server)
     late = [c for _ in range(WORKERS) for c in too_slow(address)]
     late += [not_read(address) for _ in range(WORKERS)]
     for one in requests:
@@ -296,7 +325,7 @@ def everything(address, loops=1):
             try:
                 status = c.answer(to_head=one.startswith(b"HEAD")).status
             except Closed:  # the machine stood still for longer than a connection may be idle
-                lasting[i] = Connection(address, seconds=20)
+                lasting[i] = one_a_worker(server)[i]
                 lasting[i].send(one)
                 status = lasting[i].answer(to_head=one.startswith(b"HEAD")).status
             add(statuses, {status: 1})
@@ -306,14 +335,14 @@ def everything(address, loops=1):
     for c in lasting:
         c.close()
     for data in ENDING * WORKERS:
-        with Connection(address, seconds=20) as c:
+        with Connection(address, seconds=60) as c:
             send_all_or_be_refused(c, data)
             add(statuses, {int(status): 1 for status in STATUS.findall(ended(c))})
     for _ in range(WORKERS):
         in_pieces(address)
         broken_off(address)
     for c in late:
-        c.socket.settimeout(20)
+        c.socket.settimeout(60)
         ended(c)
         c.close()
     return statuses
@@ -324,13 +353,13 @@ def warm_buffers(address, received):
     need. `received()`: how often the workers have received so far: a step is over when all have."""
     body = b'{"request_id":"warm","x":"' + b"y" * 65000 + b'"}'
     whole = request(body=body)
-    connections = [Connection(address, seconds=20) for _ in range(BUFFERS * WORKERS)]
+    connections = [Connection(address, seconds=60) for _ in range(BUFFERS * WORKERS)]
     begin = 0
     for end in 500, 2500, 15000, 40000, 63600, 64000, 64500, len(whole):
         for c in connections:
             before = received()
             c.send(whole[begin:end])
-            limit = time.monotonic() + 5
+            limit = time.monotonic() + 30
             while received() == before:
                 assert time.monotonic() < limit, "nothing is received"
                 time.sleep(0.0002)
@@ -397,7 +426,7 @@ def explanations_missing(address, source):
     """Members of explanations, as explain.c names them, that no answer has shown."""
     with open(source) as file:
         named = {a or b or c for a, b, c in EXPLAINED.findall(file.read())}
-    with Connection(address, seconds=20) as c:
+    with Connection(address, seconds=60) as c:
         for body in explain_bodies():
             c.send(request(body=body))
             named -= members_of(c.answer().json())

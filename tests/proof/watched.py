@@ -57,7 +57,7 @@ def skip_if_sanitized():
     """Sanitizers allocate, lock and make system calls of their own: what they do proves nothing."""
     flags = open(os.path.join(BUILD, "flags")).read()
     if os.environ.get("SAN") or "-fsanitize=" in flags:
-        print("ok 1 - skipped: the build has sanitizers\n1..1")
+        print("ok 1 - it # SKIP the build has sanitizers\n1..1")
         sys.exit(0)
 
 

@@ -69,10 +69,11 @@ def wait_for(condition, seconds=30.0, what="condition"):
     """What `condition` returns, once it is true."""
     end = time.monotonic() + seconds
     while True:
+        late = time.monotonic() > end  # before it is asked: the machine may stand still in between
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        if late:
             raise AssertionError("%s did not come true within %g s" % (what, seconds))
         time.sleep(0.005)
 
@@ -179,7 +180,7 @@ class Server:
         os.symlink(path, self.plan_path + ".new")
         os.rename(self.plan_path + ".new", self.plan_path)
 
-    def plan_writer(self, seconds=10):
+    def plan_writer(self, seconds=30):
         """The end of its FIFO to write to, once the server is there to read it."""
         def opened():
             try:
@@ -216,7 +217,7 @@ class Server:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def wait_exit(self, seconds=30):
+    def wait_exit(self, seconds=60):
         return self.process.wait(timeout=seconds)
 
     def cpu_seconds(self):
@@ -230,7 +231,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                code = self.process.wait(timeout=30)
+                code = self.process.wait(timeout=60)
                 fault = "it ended with %d: %s" % (code, self.errors()) if code else None
             except subprocess.TimeoutExpired:
                 self.process.kill()
