@@ -183,6 +183,31 @@ static void test_round_trip(void **state)
     assert_true(cases_each("good-", check_file) >= 2);
 }
 
+/* What is printed of the plan that uses every key, as it stands in a file: a key that is read into
+ * another's place is printed there. UPDATE_DOCS=1 writes the file anew. */
+static void test_everything_is_printed_as_it_was_written(void **state)
+{
+    (void)state;
+    static const char path[] = "tests/cases/plans/printed-everything.yaml";
+    struct settings *settings;
+    struct span text = file_read("tests/cases/plans/good-everything.yaml");
+    struct plan *plan = load_both(text, &settings, "good-everything");
+    free((void *)text.data);
+    struct span printed = print(plan, settings, 0);
+    if (getenv("UPDATE_DOCS")) {
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(printed.data, 1, printed.len, f), printed.len);
+        fclose(f);
+    }
+    struct span expected = file_read(path);
+    if (!span_equal(printed, expected))
+        fail_msg("%s is another:\n%.*s", path, (int)printed.len, printed.data);
+    free((void *)expected.data);
+    settings_free(settings);
+    plan_free(plan);
+}
+
 /* ---- identity ---- */
 
 /* A plan in which one line can be exchanged. */
@@ -267,6 +292,8 @@ static void test_part_of_a_decision(void **state)
         {">= 6 &&", ">= 7 &&"},
         {", cooldown: 5m}", "}"},
         {"- {action: none}", ""},
+        {"- {action: none}", "- {action: none, cooldown: 0s}"}, /* 0 is not "its own" */
+        {"- {action: none}", "- {action: none, cooldown: 1ms}"},
         {"floor: 0.01", "floor: 0.010000000000000002"},
         {"floor: 0.01", "floor: 0.01, floor_toward: fallback"},
         {"on_partial: exclude, fallback: promoted, floor",
@@ -290,6 +317,9 @@ static void test_part_of_a_decision(void **state)
         {"== 'premium'", "== 'plus'"},
         {"grace_period: 3m", "grace_period: 181s"},
         {"  min_gap: 5m", "  # no gap"},
+        {"  min_gap: 5m", "  min_gap: 0s"},
+        {"grace_period: 3m", "# no grace"},
+        {"grace_period: 3m", "grace_period: 0s"},
         {"ads_per_hour: 6", "ads_per_hour: 7"},
         {"ads_per_hour: 6", "ads_per_hour: 6\n  ads_per_day: 6"},
         {"ads_per_hour: 6", "ads_per_hour: [{when: car, max: 6}]"},
@@ -299,7 +329,17 @@ static void test_part_of_a_decision(void **state)
         {"guardrails:\n", "guardrails:\n  content_boundary: true\n"},
         {"guardrails:\n", "guardrails:\n  on_unknown: permissive\n"},
     };
-    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) check_identity(edits[i], false, true);
+    enum { EDITS = sizeof edits / sizeof *edits };
+    char fingerprints[EDITS][13];
+    for (int i = 0; i < EDITS; i++) {
+        check_identity(edits[i], false, true);
+        struct plan *plan = load_good(edit_demo(edits[i]), edits[i].to);
+        memcpy(fingerprints[i], plan->fingerprint, sizeof fingerprints[i]);
+        plan_free(plan);
+        for (int j = 0; j < i; j++)
+            if (strcmp(fingerprints[i], fingerprints[j]) == 0)
+                fail_msg("%s and %s: one fingerprint", edits[i].to, edits[j].to);
+    }
 }
 
 static void test_version_left_out(void **state)
@@ -382,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_everything_is_printed_as_it_was_written),
         cmocka_unit_test(test_not_part_of_a_decision),
         cmocka_unit_test(test_part_of_a_decision),
         cmocka_unit_test(test_version_left_out),

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+static char memory[PLAN_BYTES_MAX + 1024];
+
 static void test_demo_is_the_example(void **state)
 {
     (void)state;
@@ -174,6 +176,42 @@ static void test_everything(void **state)
     plan_free(plan);
 }
 
+/* Whether what orders the values is the draw alone: only where no action used has a value of its
+ * own. */
+static void test_values_that_are_equal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool equal;
+    } rows[] = {
+        {"{}", true},
+        {"{none: {}}", true},
+        {"{none: {weight: 1}, pod_1: {offset: 0}}", true},
+        {"{none: {weight: 2}, pod_1: {weight: 2}, pod_2: {weight: 2}, pod_3: {weight: 2}}", true},
+        {"{none: {weight: 0.5}}", false},
+        {"{pod_1: {weight: 2}}", false},
+        {"{pod_3: {weight: 2}}", false},
+        {"{pod_3: {weight: 0.5}}", false},
+        {"{none: {offset: 1}}", false},
+        {"{pod_3: {offset: 1}}", false},
+        {"{pod_3: {offset: -1}}", false},
+        {"{pod_1: {weight: 2}, pod_2: {weight: 2}, pod_3: {weight: 2}}", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct span demo = plan_demo_text();
+        const char *at = strstr(demo.data, "{kind: greedy,");
+        assert_non_null(at);
+        struct buf b = buf_of(memory, sizeof memory);
+        buf_format(&b, "%.*s{kind: greedy, value: %s,%s", (int)(at - demo.data), demo.data,
+                   rows[i].value, at + strlen("{kind: greedy,"));
+        struct plan *plan = load_good(buf_text(&b), rows[i].value);
+        if (policy_named(plan, "greedy")->values_equal != rows[i].equal)
+            fail_msg("%s: equal is %d", rows[i].value, !rows[i].equal);
+        plan_free(plan);
+    }
+}
+
 /* Each error with its place. */
 static void check_bad_file(const char *path)
 {
@@ -190,8 +228,6 @@ static void test_bad_files(void **state)
 }
 
 /* ---- limits: a plan at the limit loads, one beyond it does not ---- */
-
-static char memory[PLAN_BYTES_MAX + 1024];
 
 static void put_list(struct buf *b, const char *before, const char *format, int count,
                      const char *after)
@@ -375,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_demo_policies),
         cmocka_unit_test(test_demo_guardrails_and_defaults),
         cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_values_that_are_equal),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_longest_names),

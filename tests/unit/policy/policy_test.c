@@ -132,7 +132,7 @@ static const struct {
     {9, ALL, POD_2, POD_2, 0, 0, -1},
     {4, ALL, POD_1, POD_1, 1, 0, 5000},
     {1, ALL, NONE, NONE, -1, 0, -1},
-    {-1, ALL, NONE, NONE, -1, 2, -1},
+    {-1, ALL, NONE, NONE, -1, 2, -1}, /* both end in an error */
     {9, ALL & ~S2, POD_1, POD_2, 0, 0, -1},
     {9, ALL & ~(S2 | S1), NONE, POD_2, 0, 0, -1},
     {9, S0, NONE, POD_2, 0, 0, -1},
@@ -234,6 +234,9 @@ static const struct {
      ALL,
      NONE},
     {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)}, {0}, {1, -1, -1, -1}, false, ALL, POD_3},
+    /* a larger weight, of a later action and of the last */
+    {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)}, {0}, {1, 2.5, 1, 1}, false, ALL, NONE},
+    {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)}, {0}, {1, 1, 1, 1.5}, false, ALL, POD_2},
     {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)},
      {1, 2, 3, 3},
      {0, 0, 0, 0},
