@@ -290,6 +290,8 @@ static void test_context(void **state)
         {"segment_id == 'core'", "{'segment_id':'new'}", 0, false},
         {"segment_id == 'core'", "{}", 0, false},
         {"has(segment_id)", "{}", 0, false},
+        {"hour == 8", "{}", 0, true},
+        {"weekday == 1", "{}", 0, true},
         {"hour == 8 && weekday == 1", "{}", 0, true},
         {"hour == 7 && weekday == 1", "{}", -3600, true},
         {"hour == 23 && weekday == 0", "{'time':'2026-11-30T00:00:00Z'}", -3600, true},
