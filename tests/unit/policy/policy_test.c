@@ -87,17 +87,18 @@ static void test_kinds(void **state)
     static const struct {
         const char *name;
         enum policy_kind kind;
-        bool reads;
-    } rows[] = {{"fixed", POLICY_FIXED, false},
-                {"thompson", POLICY_THOMPSON, true},
-                {"greedy", POLICY_GREEDY, true},
-                {"uniform", POLICY_UNIFORM, false}};
+        bool reads, draws; /* who draws nothing needs no seed, which is a hash a decision */
+    } rows[] = {{"fixed", POLICY_FIXED, false, false},
+                {"thompson", POLICY_THOMPSON, true, true},
+                {"greedy", POLICY_GREEDY, true, false},
+                {"uniform", POLICY_UNIFORM, false, true}};
     assert_int_equal(sizeof rows / sizeof *rows, POLICY_KIND_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(policy_kind_find(span_of(rows[i].name)), rows[i].kind);
         assert_string_equal(policy_ops(rows[i].kind)->name, rows[i].name);
         struct policy policy = {.kind = rows[i].kind};
         assert_int_equal(policy_reads_posteriors(&policy), rows[i].reads);
+        assert_int_equal(policy_ops(rows[i].kind)->draws, rows[i].draws);
     }
     const struct span others[] = {SPAN(""), {NULL, 0}, SPAN("Fixed"), SPAN("fix"), SPAN("fixed ")};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
