@@ -30,6 +30,16 @@ static void weaker_is(struct span before_text, struct span after_text, const cha
     plan_free(after);
 }
 
+/* Nothing that a plan says is less than itself. */
+static void no_plan_takes_from_itself(void **state)
+{
+    (void)state;
+    weaker_is(plan_demo_text(), plan_demo_text(), "");
+    struct span everything = file_read("tests/cases/plans/good-everything.yaml");
+    weaker_is(everything, everything, "");
+    free((void *)everything.data);
+}
+
 /* Each row is looked at both ways: what one direction takes away, the other gives. */
 static void each_change_is_named(void **state)
 {
@@ -369,6 +379,7 @@ static void the_share_of_units_that_move(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_plan_takes_from_itself),
         cmocka_unit_test(each_change_is_named),
         cmocka_unit_test(more_than_fit_are_counted),
         cmocka_unit_test(half_a_file_is_served_by_nobody),

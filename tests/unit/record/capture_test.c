@@ -441,6 +441,8 @@ static void files(void **state)
             assert_int_equal(total.due, 7);
         }
         capture_done(&c);
+        assert_null(c.intervals);
+        assert_int_equal(c.count, 0);
     }
     struct capture c;
     assert_int_equal(capture_open("/nowhere/at/all", &c, NULL), ERR_SYSTEM);
