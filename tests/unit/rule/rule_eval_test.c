@@ -57,6 +57,14 @@ static const struct {
     {"'\\xe9' == '\xc3\xa9'", "", T}, /* an escape is a code point, not a byte */
     {"'\\XFF' == '\\377'", "", T},
     {"'\\u20ac' == '\xe2\x82\xac'", "", T},
+    /* the first and the last of each length */
+    {"'\x7f' == '\\u007f'", "", T},
+    {"'\xc2\x80' == '\\u0080'", "", T},
+    {"'\xdf\xbf' == '\\u07ff'", "", T},
+    {"'\xe0\xa0\x80' == '\\u0800'", "", T},
+    {"'\xef\xbf\xbf' == '\\uffff'", "", T},
+    {"'\xf0\x90\x80\x80' == '\\U00010000'", "", T},
+    {"'\xf4\x8f\xbf\xbf' == '\\U0010ffff'", "", T},
     {"'\\uD83D\\uDE00' == '\\U0001F600'", "", T},
     {"'\\U0010ffff' == '\xf4\x8f\xbf\xbf'", "", T},
     {"r'\\n' == '\\\\n'", "", T},
