@@ -72,6 +72,7 @@ static const struct {
     {"'''a'b\n''' == 'a\\'b\\n'", "", T},
     {"r\"\"\"a\"\\\"\"\" == 'a\"\\\\'", "", T},
     {"\"\"\"\"\"\" == ''", "", T},
+    {"'''a'''==\"\"\"a\"\"\"&&'a'=='a'", "", T},
 
     /* white space and comments */
     {"\t true\n&&\r\n\ftrue ", "", T},
