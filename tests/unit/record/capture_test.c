@@ -336,7 +336,10 @@ static void wrong_headers_are_refused(void **state)
         {"interlude-capture", "other", ERR_UNSUPPORTED},
         {"sub_bits\":5", "sub_bits\":6", ERR_UNSUPPORTED},
         {"\"flat\"", "1", ERR_FIELD_TYPE},
+        {"flat", "1234567890123456789012345678901", ERR_OK},
+        {"flat", "12345678901234567890123456789012", ERR_FIELD_RANGE},
         {"flat", "123456789012345678901234567890123", ERR_FIELD_RANGE},
+        {"flat", "", ERR_OK},
         {"flat", "a\\u0000b", ERR_FIELD_RANGE},
         {"\"rate\":1", "\"rate\":\"1\"", ERR_FIELD_TYPE},
         {"\"rate\":1", "\"rate\":1e999", ERR_FIELD_RANGE},
@@ -357,6 +360,33 @@ static void wrong_headers_are_refused(void **state)
         if (code != rows[i].code || e.code != code)
             fail_msg("row %zu: %s, %s", i, err_name(code), e.text);
     }
+}
+
+/* Each text of a header has a longest length, one byte below its array's. */
+static void texts_have_a_longest_length(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t max;
+    } rows[] = {{"shape", 31},   {"arrivals", 31},      {"spread", 31},
+                {"bodies", 255}, {"url", 255},          {"build_version", 255},
+                {"commit", 255}, {"plan_version", 255}, {"fingerprint", 255}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t more = 0; more < 2; more++) {
+            char line[4096], key[32];
+            snprintf(key, sizeof key, "\"%s\":\"", rows[i].name);
+            const char *at = strstr(HEADER, key);
+            assert_non_null(at);
+            at += strlen(key);
+            int before = (int)(at - HEADER), fill = (int)(rows[i].max + more);
+            int n =
+                snprintf(line, sizeof line, "%.*s%0*d%s", before, HEADER, fill, 0, strchr(at, '"'));
+            struct capture_header h;
+            enum err_code code = capture_read_header((struct span){line, (size_t)n}, &h, NULL);
+            if (code != (more ? ERR_FIELD_RANGE : ERR_OK))
+                fail_msg("%s, %d bytes: %s", rows[i].name, fill, err_name(code));
+        }
 }
 
 static void wrong_intervals_are_refused(void **state)
@@ -559,6 +589,7 @@ int main(void)
         cmocka_unit_test(adding_up_in_any_order),
         cmocka_unit_test(failed_leaves_connects_out),
         cmocka_unit_test(wrong_headers_are_refused),
+        cmocka_unit_test(texts_have_a_longest_length),
         cmocka_unit_test(wrong_intervals_are_refused),
         cmocka_unit_test(a_fault_is_told_with_its_offset),
         cmocka_unit_test(targets_share_their_time_and_their_machine),
