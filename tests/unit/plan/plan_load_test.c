@@ -213,6 +213,116 @@ static void test_values_that_are_equal(void **state)
     }
 }
 
+/* A key of `server` with each value, in a plan that is good otherwise. */
+static bool server_takes(const char *key, const char *value)
+{
+    static struct plan_errors errors;
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, "server: {");
+    assert_non_null(at);
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_format(&b, "%.*sserver: {%s: %s}\n...\n", (int)(at - demo.data), demo.data, key, value);
+    assert_false(b.full);
+    struct settings *settings = NULL;
+    struct plan *plan = plan_load(buf_text(&b), &settings, &errors);
+    if (plan) settings_free(settings);
+    plan_free(plan);
+    return plan != NULL;
+}
+
+#define X10 "xxxxxxxxxx"
+#define X50 X10 X10 X10 X10 X10
+#define X250 X50 X50 X50 X50 X50
+
+static void test_addresses_and_limits_of_a_server(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        bool taken;
+    } rows[] = {
+        {"listen", "'a:1'", true},
+        {"listen", "'Az09.-_:0'", true},
+        {"listen", "':1'", false},
+        {"listen", "'a:'", false},
+        {"listen", "'a'", false},
+        {"listen", "'a:65535'", true},
+        {"listen", "'a:65536'", false},
+        {"listen", "'a:00001'", true},
+        {"listen", "'a:000001'", false},
+        {"listen", "'a:1x'", false},
+        {"listen", "'a:-1'", false},
+        {"listen", "'a b:1'", false},
+        {"listen", "'a@b:1'", false},
+        {"listen", "'a[b:1'", false},
+        {"listen", "'a`b:1'", false},
+        {"listen", "'a{b:1'", false},
+        {"listen", "'zZ:1'", true},
+        {"listen", "'[::]:1'", true},
+        {"listen", "'[fe80::1%eth0]:1'", true},
+        {"listen", "'[]:1'", false},
+        {"listen", "'[::1:1'", false},
+        {"listen", "'[:_:]:1'", false},
+        {"listen", "'" X250 "xxx:1'", true}, /* 255 bytes */
+        {"listen", "'" X250 "xxxx:1'", false},
+        {"hosts", "[a]", true},
+        {"hosts", "['']", false},
+        {"hosts", "['_a']", true},
+        {"hosts", "['@a']", false},
+        {"hosts", "['a@']", false},
+        {"hosts", "['a:1']", false},
+        {"hosts", "['::']", true},
+        {"hosts", "['[::]']", true},
+        {"hosts", "['[a]']", false},
+        {"hosts", "['[]']", false},
+        {"hosts", "[':a']", false},
+        {"hosts", "['::g']", false},
+        {"hosts", "['::A.f0']", true},
+        {"hosts", "['::G']", false},
+        {"hosts", "['0123:4567:89ab:cdef:0123:4567:255.255.255.255']", true}, /* 45 bytes */
+        {"hosts", "['0123:4567:89ab:cdef:0123:4567:0255.255.255.255']", false},
+        {"hosts", "['" X250 "xxx']", true}, /* 253 bytes */
+        {"hosts", "['" X250 "xxxx']", false},
+        {"workers", "auto", true},
+        {"workers", "0", false},
+        {"workers", "1", true},
+        {"workers", "240", true},
+        {"workers", "241", false},
+        {"connections_max", "0", false},
+        {"connections_max", "1", true},
+        {"connections_max", "1000000", true},
+        {"connections_max", "1000001", false},
+        {"per_address_max", "0", true},
+        {"per_address_max", "1000000", true},
+        {"per_address_max", "1000001", false},
+        {"per_address_max", "-1", false},
+        {"drain", "0s", true},
+        {"drain", "60m", true},
+        {"drain", "3600001ms", false},
+        {"head_timeout", "0s", false},
+        {"head_timeout", "1ms", true},
+        {"head_timeout", "60m", true},
+        {"head_timeout", "3600001ms", false},
+        {"body_timeout", "0s", false},
+        {"body_timeout", "1ms", true},
+        {"body_timeout", "60m", true},
+        {"body_timeout", "3600001ms", false},
+        {"answer_timeout", "0s", false},
+        {"answer_timeout", "1ms", true},
+        {"answer_timeout", "60m", true},
+        {"answer_timeout", "3600001ms", false},
+        {"idle_timeout", "0s", false},
+        {"idle_timeout", "1ms", true},
+        {"idle_timeout", "24h", true},
+        {"idle_timeout", "1d", true},
+        {"idle_timeout", "86400001ms", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (server_takes(rows[i].key, rows[i].value) != rows[i].taken)
+            fail_msg("%s: %s is %s", rows[i].key, rows[i].value,
+                     rows[i].taken ? "refused" : "taken");
+}
+
 /* Each error with its place. */
 static void check_bad_file(const char *path)
 {
@@ -437,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_demo_guardrails_and_defaults),
         cmocka_unit_test(test_everything),
         cmocka_unit_test(test_values_that_are_equal),
+        cmocka_unit_test(test_addresses_and_limits_of_a_server),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_longest_names),
