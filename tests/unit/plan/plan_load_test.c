@@ -230,6 +230,150 @@ static bool server_takes(const char *key, const char *value)
     return plan != NULL;
 }
 
+/* The demonstration plan with one place changed; NULL: it is refused. */
+static struct plan *plan_with(const char *from, const char *to)
+{
+    static struct plan_errors errors;
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, from);
+    if (!at) fail_msg("the demonstration plan has no `%s`", from);
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_format(&b, "%.*s%s%s", (int)(at - demo.data), demo.data, to, at + strlen(from));
+    assert_false(b.full);
+    return plan_load(buf_text(&b), NULL, &errors);
+}
+
+/* What each value may be: the last that is taken, and the first that is not. */
+static void test_limits_of_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *format;
+        const char *taken[3], *refused[4];
+    } rows[] = {
+        {"ads: 3", "ads: %s", {"1", "100"}, {"101", "-1", "0", "1.5"}},
+        {"max_duration: 90s",
+         "max_duration: %s",
+         {"1s", "1h", "60m"},
+         {"999ms", "3601s", "1500ms"}},
+        {"cooldown: 20m",
+         "cooldown: %s",
+         {"0s", "1ms", "7d"},
+         {"604800001ms", "-1s", "20", "20 m"}},
+        {"cooldown: 5m", "cooldown: %s", {"0s", "1ms", "7d"}, {"604800001ms", "-1s"}},
+        {"floor: 0.01", "floor: %s", {"0", "1", "1e-300"}, {"-0.1", "1.0000000000000002", ".inf"}},
+        {"kind: greedy,",
+         "kind: greedy, max_posterior_age: %s,",
+         {"1s", "3650d"},
+         {"0s", "999ms", "3651d"}},
+        {"kind: greedy,",
+         "kind: greedy, value: {none: {offset: %s}},",
+         {"1000000000000", "-1000000000000", "-0.0"},
+         {"1000000000001", "-1000000000001"}},
+        {"slice: 20%",
+         "slice: %s",
+         {"0%", "100%", "0.0001%"},
+         {"100.0001%", "-1%", "20", "0.00001%"}},
+        {"control: 50%", "control: %s", {"0%", "100%"}, {"100.0001%", "1.%", "%"}},
+        {"grace_period: 3m", "grace_period: %s", {"0s", "30d"}, {"2592000001ms"}},
+        {"min_gap: 5m", "min_gap: %s", {"0s", "30d"}, {"2592000001ms"}},
+        {"ads_per_hour: 6", "ads_per_hour: %s", {"0", "1000000"}, {"1000001", "-1", "6.5"}},
+        {"default_variant: control",
+         "default_variant: control\ntimezone_offset: \"%s\"",
+         {"-14:00", "+14:00", "+05:59"},
+         {"+14:01", "-14:01", "+05:60", " 05:00"}},
+        {"rate: 10,", "rate: %s,", {"0", "1000000", "0.001"}, {"1000001", "-1"}},
+        {"burst: 100", "burst: %s", {"1", "1000000"}, {"0.5", "1000001"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        for (int t = 0; t < 3 && rows[i].taken[t]; t++) {
+            snprintf(text, sizeof text, rows[i].format, rows[i].taken[t]);
+            struct plan *plan = plan_with(rows[i].from, text);
+            if (!plan) fail_msg("%s is refused", text);
+            plan_free(plan);
+        }
+        for (int t = 0; t < 4 && rows[i].refused[t]; t++) {
+            snprintf(text, sizeof text, rows[i].format, rows[i].refused[t]);
+            struct plan *plan = plan_with(rows[i].from, text);
+            if (plan) fail_msg("%s is taken", text);
+        }
+    }
+}
+
+static void test_durations_and_shares(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } durations[] = {{"7ms", 7},      {"1.5s", 1500},    {"0.001s", 1},    {"2m", 120000},
+                     {"1.5m", 90000}, {"0.25h", 900000}, {"1d", 86400000}, {"0.5d", 43200000},
+                     {"2.000ms", 2},  {"010s", 10000}};
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "min_gap: %s", durations[i].text);
+        struct plan *plan = plan_with("min_gap: 5m", text);
+        assert_non_null(plan);
+        assert_int_equal(plan->guardrails.min_gap_ms, durations[i].ms);
+        plan_free(plan);
+    }
+    static const struct {
+        const char *text;
+        uint32_t ppm;
+    } shares[] = {{"1%", 10000},   {"0.0001%", 1},     {"12.5%", 125000},  {"99.9999%", 999999},
+                  {"007%", 70000}, {"1.0200%", 10200}, {"100.0%", 1000000}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "slice: %s", shares[i].text);
+        struct plan *plan = plan_with("slice: 20%", text);
+        assert_non_null(plan);
+        assert_int_equal(plan->experiments[0].slice_ppm, shares[i].ppm);
+        plan_free(plan);
+    }
+    static const struct {
+        const char *text;
+        int32_t s;
+    } zones[] = {
+        {"+00:00", 0}, {"-00:01", -60}, {"+05:45", 20700}, {"-12:00", -43200}, {"+14:00", 50400}};
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        char text[96];
+        snprintf(text, sizeof text, "default_variant: control\ntimezone_offset: \"%s\"",
+                 zones[i].text);
+        struct plan *plan = plan_with("default_variant: control", text);
+        if (!plan) fail_msg("%s", zones[i].text);
+        assert_int_equal(plan->timezone_offset_s, zones[i].s);
+        plan_free(plan);
+    }
+}
+
+static void test_names_of_attributes(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"a",  "z",  "A",    "Z",     "_",
+                                        "m0", "a9", "aZ_9", "sizes", "hass"};
+    static const char *const refused[] = {
+        "0",      "9a",    "'a-b'", "'a.b'",    "'a b'",     "'a{'",   "'a@'", "'a['",
+        "'a`'",   "'a/'",  "'a:'",  "''",       "true",      "false",  "null", "in",
+        "as",     "break", "const", "continue", "else",      "for",    "if",   "function",
+        "import", "let",   "loop",  "package",  "namespace", "return", "var",  "void",
+        "while",  "has",   "size",  "session",  "params",    "tier",   "hour", "variant"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: int", taken[i]);
+        struct plan *plan = plan_with("genre: string", text);
+        if (!plan) fail_msg("%s is refused", taken[i]);
+        assert_true(plan_attribute_find(plan, span_of(taken[i])) >= 0);
+        plan_free(plan);
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: int", refused[i]);
+        struct plan *plan = plan_with("genre: string", text);
+        if (plan) fail_msg("%s is taken", refused[i]);
+    }
+}
+
 #define X10 "xxxxxxxxxx"
 #define X50 X10 X10 X10 X10 X10
 #define X250 X50 X50 X50 X50 X50
@@ -548,6 +692,9 @@ int main(void)
         cmocka_unit_test(test_everything),
         cmocka_unit_test(test_values_that_are_equal),
         cmocka_unit_test(test_addresses_and_limits_of_a_server),
+        cmocka_unit_test(test_limits_of_values),
+        cmocka_unit_test(test_durations_and_shares),
+        cmocka_unit_test(test_names_of_attributes),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_longest_names),

@@ -103,6 +103,11 @@ static void the_values_are_these(void **state)
     assert_int_equal(v.count, sizeof ints / sizeof *ints);
     for (int i = 0; i < v.count; i++) assert_int_equal(v.values[i].i, ints[i]);
 
+    static const int64_t listed[] = {0, 7, 9, 3600, 3601, -1, 3, 8, 1804};
+    rule_values(rule_of("level in [7, 9]"), slot, ATTRIBUTE_INT, &v);
+    assert_int_equal(v.count, sizeof listed / sizeof *listed);
+    for (int i = 0; i < v.count; i++) assert_int_equal(v.values[i].i, listed[i]);
+
     static const double doubles[] = {0, 0.5, 3600, 7201, -1, 0.25, 1800.25};
     slot = attribute_schema_find(&schema, SPAN("score"));
     rule_values(rule_of("score < 0.5"), slot, ATTRIBUTE_DOUBLE, &v);
