@@ -7,6 +7,10 @@
 
 static char memory[PLAN_BYTES_MAX + 1024];
 
+#define X10 "xxxxxxxxxx"
+#define X50 X10 X10 X10 X10 X10
+#define X250 X50 X50 X50 X50 X50
+
 static void test_demo_is_the_example(void **state)
 {
     (void)state;
@@ -347,7 +351,7 @@ static void test_durations_and_shares(void **state)
     }
 }
 
-static void test_names_of_attributes(void **state)
+static void test_names(void **state)
 {
     (void)state;
     static const char *const taken[] = {"a",  "z",  "A",    "Z",     "_",
@@ -366,6 +370,23 @@ static void test_names_of_attributes(void **state)
         assert_true(plan_attribute_find(plan, span_of(taken[i])) >= 0);
         plan_free(plan);
     }
+    static const char *const names[] = {"'a'", "'zZ09_.:-'", "'A'", "'0'", "'" X50 X10 "xxxx'"};
+    static const char *const no_names[] = {"''",    "'a b'",     "'a/b'",     "'a;b'",
+                                           "'a@b'", "'a[b'",     "'a`b'",     "'a{b'",
+                                           "'a,b'", "\"a\\0b\"", "caf\u00e9", "'" X50 X10 "xxxxx'"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "version: %s", names[i]);
+        struct plan *plan = plan_with("version: demo-1", text);
+        if (!plan) fail_msg("%s is refused", text);
+        plan_free(plan);
+    }
+    for (size_t i = 0; i < sizeof no_names / sizeof *no_names; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "version: %s", no_names[i]);
+        struct plan *plan = plan_with("version: demo-1", text);
+        if (plan) fail_msg("%s is taken", text);
+    }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char text[64];
         snprintf(text, sizeof text, "%s: int", refused[i]);
@@ -373,10 +394,6 @@ static void test_names_of_attributes(void **state)
         if (plan) fail_msg("%s is taken", refused[i]);
     }
 }
-
-#define X10 "xxxxxxxxxx"
-#define X50 X10 X10 X10 X10 X10
-#define X250 X50 X50 X50 X50 X50
 
 static void test_addresses_and_limits_of_a_server(void **state)
 {
@@ -694,7 +711,7 @@ int main(void)
         cmocka_unit_test(test_addresses_and_limits_of_a_server),
         cmocka_unit_test(test_limits_of_values),
         cmocka_unit_test(test_durations_and_shares),
-        cmocka_unit_test(test_names_of_attributes),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_longest_names),
