@@ -351,6 +351,50 @@ static void test_durations_and_shares(void **state)
     }
 }
 
+/* `on_unknown` for all of the guardrails that the plan names, and for each by its name. */
+static void test_permissive_guardrails(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value;
+        enum reason reason;
+    } rows[] = {
+        {"ad_free", "car", REASON_AD_FREE},
+        {"grace_period", "0s", REASON_GRACE_PERIOD},
+        {"min_gap", "0s", REASON_MIN_GAP},
+        {"cooldown", "true", REASON_COOLDOWN},
+        {"ads_per_hour", "1", REASON_ADS_PER_HOUR},
+        {"ad_seconds_per_hour", "1", REASON_AD_SECONDS_PER_HOUR},
+        {"ads_per_day", "1", REASON_ADS_PER_DAY},
+        {"content_remaining", "true", REASON_CONTENT_REMAINING},
+        {"content_boundary", "true", REASON_CONTENT_BOUNDARY},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    assert_int_equal(ROWS, GUARDRAIL_LAST - GUARDRAIL_FIRST + 1);
+    struct span demo = plan_demo_text();
+    int before = (int)(strstr(demo.data, "\nguardrails:") + 1 - demo.data);
+    for (int i = -1; i < ROWS; i++)
+        for (int only = 0; only < 2; only++) {
+            struct buf b = buf_of(memory, sizeof memory);
+            buf_format(&b, "%.*sguardrails:\n", before, demo.data);
+            uint32_t expected = 0;
+            for (int k = 0; k < ROWS; k++) {
+                if (only && i >= 0 && k != i) continue;
+                buf_format(&b, "  %s: %s\n", rows[k].name, rows[k].value);
+                if (i < 0 || k == i) expected |= 1u << rows[k].reason;
+            }
+            if (i < 0 || only)
+                buf_lit(&b, "  on_unknown: permissive\n...\n");
+            else
+                buf_format(&b, "  on_unknown: {%s: permissive}\n...\n", rows[i].name);
+            struct plan *plan = load_good(buf_text(&b), i < 0 ? "all" : rows[i].name);
+            if (plan->guardrails.permissive != expected)
+                fail_msg("%s: %#x, not %#x", i < 0 ? "all" : rows[i].name,
+                         plan->guardrails.permissive, expected);
+            plan_free(plan);
+        }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -711,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_addresses_and_limits_of_a_server),
         cmocka_unit_test(test_limits_of_values),
         cmocka_unit_test(test_durations_and_shares),
+        cmocka_unit_test(test_permissive_guardrails),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
