@@ -145,6 +145,24 @@ static void check_same(const struct plan *a, const struct plan *b, const char *n
         if (!parts[i].same) fail_msg("%s: loads again with other %s", name, parts[i].what);
 }
 
+/* A plan in which one line can be exchanged. */
+struct edit {
+    const char *from, *to;
+};
+
+static char edited[8192];
+
+static struct span edit_demo(struct edit edit)
+{
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, edit.from);
+    if (!at) fail_msg("the demonstration plan has no `%s`", edit.from);
+    int n = snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - demo.data), demo.data, edit.to,
+                     at + strlen(edit.from));
+    assert_true(n > 0 && (size_t)n < sizeof edited);
+    return span_of(edited);
+}
+
 /* The text loads to an equal plan, and is printed the same. */
 static void check_round_trip(struct span text, const char *name)
 {
@@ -180,6 +198,13 @@ static void test_round_trip(void **state)
 {
     (void)state;
     check_round_trip(plan_demo_text(), "demo");
+    /* The first and the last character of each length, and of each range that is escaped. */
+    check_round_trip(
+        edit_demo((struct edit){
+            "salt: interlude-demo",
+            "salt: \" ~\\u0080\\u009f\\u00a0\\u07ff\\u0800\\u0fff\\u1000\\u2027\\u202a"
+            "\\u202f\\u2065\\u2066\\u206a\\ufefe\\ufeff\\uff00\\U00010000\\U0010fffd\""}),
+        "characters");
     assert_true(cases_each("good-", check_file) >= 2);
 }
 
@@ -209,24 +234,6 @@ static void test_everything_is_printed_as_it_was_written(void **state)
 }
 
 /* ---- identity ---- */
-
-/* A plan in which one line can be exchanged. */
-struct edit {
-    const char *from, *to;
-};
-
-static char edited[8192];
-
-static struct span edit_demo(struct edit edit)
-{
-    struct span demo = plan_demo_text();
-    const char *at = strstr(demo.data, edit.from);
-    if (!at) fail_msg("the demonstration plan has no `%s`", edit.from);
-    int n = snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - demo.data), demo.data, edit.to,
-                     at + strlen(edit.from));
-    assert_true(n > 0 && (size_t)n < sizeof edited);
-    return span_of(edited);
-}
 
 static void check_identity(struct edit edit, bool same_fingerprint, bool same_settings)
 {

@@ -118,6 +118,23 @@ static void interval_round_trip(void **state)
     }
 }
 
+/* At and around the largest value that a bucket tells, once and twice. */
+static void values_beyond_the_last_bucket_are_read_back(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {HIST_MAX_NS - 1, HIST_MAX_NS, HIST_MAX_NS + 1};
+    for (size_t v = 0; v < COUNT(values); v++)
+        for (uint64_t n = 1; n < 3; n++) {
+            struct capture_interval one, back;
+            struct err e;
+            capture_interval_init(&one, 0);
+            hist_record_n(&one.latency, values[v], n);
+            assert_int_equal(one.latency.over, values[v] >= HIST_MAX_NS ? n : 0);
+            assert_int_equal(capture_read_interval(interval_line(&one), &back, &e), ERR_OK);
+            assert_memory_equal(&back, &one, sizeof one);
+        }
+}
+
 static void the_largest_line_fits(void **state)
 {
     (void)state;
@@ -398,6 +415,7 @@ static void wrong_intervals_are_refused(void **state)
         {THREE_VALUES, NO_VALUES, ERR_OK},
         /* Nothing at all was an interval. */
         {INTERVAL, "{}", ERR_FIELD_RANGE},
+        {"\"target\":0,", "", ERR_FIELD_RANGE},
         {"\"start_us\":1,", "", ERR_FIELD_RANGE},
         {"\"due\":1,", "", ERR_FIELD_RANGE},
         {MACHINE, "", ERR_FIELD_RANGE},
@@ -577,11 +595,31 @@ static void files(void **state)
     assert_int_equal(capture_open("/nowhere/at/all", &c, NULL), ERR_SYSTEM);
 }
 
+/* More of them than a file usually has: none is lost, none is another. */
+static void many_intervals_are_read(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    static char text[MANY * 512];
+    size_t len = (size_t)snprintf(text, sizeof text, "%s\n", HEADER);
+    for (int i = 0; i < MANY; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%d%s\n", TIMES("1") "\"due\":", i,
+                                strstr(LINE("1", "0"), ",\"sent\""));
+    struct capture c = {0};
+    struct err e = {0};
+    enum err_code code = capture_open(file_with(text), &c, &e);
+    if (code) fail_msg("line %u: %s", e.line, e.text);
+    assert_int_equal(c.count, MANY);
+    for (uint64_t i = 0; i < MANY; i++) assert_int_equal(c.intervals[i].due, i);
+    capture_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_round_trip),
         cmocka_unit_test(interval_round_trip),
+        cmocka_unit_test(values_beyond_the_last_bucket_are_read_back),
         cmocka_unit_test(the_largest_line_fits),
         cmocka_unit_test(adding_up_loses_nothing),
         cmocka_unit_test(adding_up_adds_every_count),
@@ -594,6 +632,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_told_with_its_offset),
         cmocka_unit_test(targets_share_their_time_and_their_machine),
         cmocka_unit_test(files),
+        cmocka_unit_test(many_intervals_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
