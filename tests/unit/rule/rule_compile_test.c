@@ -68,6 +68,9 @@ static const struct {
     {"'\\x1'", 1,
      "`\\x` is no character here: expected \\xHH, \\uHHHH, \\UHHHHHHHH or \\OOO of a Unicode "
      "character"},
+    {"'\\U00110000'", 1,
+     "`\\U` is no character here: expected \\xHH, \\uHHHH, \\UHHHHHHHH or \\OOO of a Unicode "
+     "character"},
     {"'\\uD800'", 1,
      "`\\u` is no character here: expected \\xHH, \\uHHHH, \\UHHHHHHHH or \\OOO of a Unicode "
      "character"},
