@@ -418,6 +418,8 @@ static void test_nothing_is_left_of_the_request_before(void **state)
         "{'variant':'bayes','posteriors':{'none':{'alpha':1,'beta':2},'pod_1':{'alpha':2,'beta':1},"
         "'pod_2':7,'x':1},'session':{'elapsed_s':1830,'tier':'free','tracks_played':-1},'explain':"
         "true}",
+        "{'variant':'bayes','posteriors':{'pod_1':{'alpha':2,'beta':1}}}",
+        "{'variant':'bayes','posteriors':{'none':{'alpha':1,'beta':2}}}",
         "{'unit_id':'u-6','last':{'seconds_ago':1,'cooldown_s':-9},'time':'2026-11-30T08:00:00Z'}",
         "{'variant':'nosuch','segment_id':'core','posteriors':3,'tmax_ms':5}",
     };
