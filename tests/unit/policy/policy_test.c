@@ -380,6 +380,14 @@ static void test_a_draw_is_of_key_purpose_and_action(void **state)
         policy.kind = POLICY_UNIFORM;
         int place = (int)(rng_open01(words[0]) * 4);
         assert_int_equal(choose(&policy, ALL, NULL, key).action, action_at(&actions, ALL, place));
+
+        rng_block(seed, (struct rng_stream){3, 0}, 0, words);
+        policy.floor = 0.5;
+        struct choice floored = choose(&policy, ALL, NULL, key);
+        assert_int_equal(floored.floored, rng_open01(words[0]) < 0.5);
+        place = (int)(rng_open01(words[1]) * 4);
+        if (floored.floored) assert_int_equal(floored.action, action_at(&actions, ALL, place));
+        policy.floor = 0;
         policy.kind = POLICY_THOMPSON;
     }
 }
