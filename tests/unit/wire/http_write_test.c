@@ -225,6 +225,16 @@ static void writes_problems(void **state)
         memory[b.len] = '\0';
         assert_string_equal(memory, rows[i].text);
     }
+    /* An offset is told of what is read byte by byte, and of nothing else. */
+    for (int code = ERR_OK + 1; code < ERR_COUNT; code++) {
+        char memory[512];
+        struct buf b = buf_of(memory, sizeof memory - 1);
+        http_write_problem_body(&b, &(struct err){(enum err_code)code, .offset = 17});
+        memory[b.len] = '\0';
+        bool told = code == ERR_JSON_SYNTAX || code == ERR_JSON_DEPTH ||
+                    code == ERR_JSON_DUPLICATE_KEY || code == ERR_HTTP_SYNTAX;
+        assert_int_equal(strstr(memory, ",\"offset\":17}") != NULL, told);
+    }
 }
 
 static void answers_with_problems(void **state)
