@@ -407,7 +407,21 @@ static void test_unknown_names_that_were_cut_are_noted(void **state)
     }
 }
 
-/* A body that is cut anywhere is refused, whatever was read before. */
+/* What stands behind a name of the longest length in the scratch memory is none of it. */
+static void test_a_name_of_the_longest_length_is_whole(void **state)
+{
+    (void)state;
+    char text[128], scratch[128];
+    int len = snprintf(text, sizeof text, "{\"posteriors\":{\"\\u0061%063d\":{}}}", 0);
+    memset(scratch, 0x80, sizeof scratch);
+    struct request request;
+    struct err e;
+    assert_int_equal(request_read(plan, (struct span){text, (size_t)len}, scratch, &request, &e),
+                     ERR_OK);
+    assert_int_equal(request.unknown_actions, 1);
+    assert_int_equal(request.unknown_names[0].len, 64);
+}
+
 /* A request is read into the memory of the one before it. */
 static void test_nothing_is_left_of_the_request_before(void **state)
 {
@@ -456,6 +470,7 @@ static void test_nothing_is_left_of_the_request_before(void **state)
         }
 }
 
+/* A body that is cut anywhere is refused, whatever was read before. */
 static void test_every_cut_is_refused(void **state)
 {
     (void)state;
@@ -489,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_unknown_actions_are_kept_by_name),
         cmocka_unit_test(test_unknown_names_that_were_cut_are_noted),
+        cmocka_unit_test(test_a_name_of_the_longest_length_is_whole),
         cmocka_unit_test(test_nothing_is_left_of_the_request_before),
         cmocka_unit_test(test_every_cut_is_refused),
     };

@@ -293,6 +293,8 @@ static void test_context(void **state)
         {"hour == 8", "{}", 0, true},
         {"weekday == 1", "{}", 0, true},
         {"hour == 8 && weekday == 1", "{}", 0, true},
+        {"hour == 8 && tracks_played == 3 && variant == 'control' && segment_id == 'core'",
+         "{'segment_id':'core','session':{'tracks_played':3}}", 0, true},
         {"hour == 7 && weekday == 1", "{}", -3600, true},
         {"hour == 23 && weekday == 0", "{'time':'2026-11-30T00:00:00Z'}", -3600, true},
         {"hour == 0 && weekday == 2", "{'time':'2026-11-30T23:59:59.999Z'}", 1, true},

@@ -595,6 +595,23 @@ static void files(void **state)
     assert_int_equal(capture_open("/nowhere/at/all", &c, NULL), ERR_SYSTEM);
 }
 
+/* The longest line, and one byte more; its end is no part of it. */
+static void the_longest_line_of_a_file(void **state)
+{
+    (void)state;
+    static char text[CAPTURE_LINE_BYTES_MAX + 3];
+    for (size_t len = CAPTURE_LINE_BYTES_MAX; len <= CAPTURE_LINE_BYTES_MAX + 1; len++) {
+        memset(text, ' ', len);
+        memcpy(text, HEADER, strlen(HEADER));
+        strcpy(text + len, "\n");
+        struct capture c = {0};
+        struct err e = {0};
+        assert_int_equal(capture_open(file_with(text), &c, &e),
+                         len > CAPTURE_LINE_BYTES_MAX ? ERR_LIMIT : ERR_OK);
+        capture_done(&c);
+    }
+}
+
 /* More of them than a file usually has: none is lost, none is another. */
 static void many_intervals_are_read(void **state)
 {
@@ -632,6 +649,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_told_with_its_offset),
         cmocka_unit_test(targets_share_their_time_and_their_machine),
         cmocka_unit_test(files),
+        cmocka_unit_test(the_longest_line_of_a_file),
         cmocka_unit_test(many_intervals_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
