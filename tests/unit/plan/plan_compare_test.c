@@ -54,6 +54,8 @@ static void each_change_is_named(void **state)
         {"  min_gap:", "  # min_gap:", "guardrails.min_gap is gone", ""},
         {"min_gap: 5m", "min_gap: 4m", "guardrails.min_gap: 300000 ms became 240000 ms", ""},
         {"  grace_period:", "  # grace_period:", "guardrails.grace_period is gone", ""},
+        {"grace_period: 3m", "grace_period: 0s", "guardrails.grace_period: 180000 ms became 0 ms",
+         ""},
         {"  ads_per_hour: 6\n", "", "guardrails.ads_per_hour is gone", ""},
         {"  ads_per_hour: 6\n", "  ads_per_hour: 7\n",
          "guardrails.ads_per_hour: the cap of 6 is gone or higher", ""},

@@ -351,6 +351,8 @@ static void wrong_headers_are_refused(void **state)
         {HEADER, "{}", ERR_UNSUPPORTED},
         {"version\":1", "version\":2", ERR_UNSUPPORTED},
         {"interlude-capture", "other", ERR_UNSUPPORTED},
+        {"interlude-capture", "interlude-capture-of-31-bytes..", ERR_UNSUPPORTED},
+        {"interlude-capture", "interlude-capture-of-32-bytes...", ERR_FIELD_RANGE},
         {"sub_bits\":5", "sub_bits\":6", ERR_UNSUPPORTED},
         {"\"flat\"", "1", ERR_FIELD_TYPE},
         {"flat", "1234567890123456789012345678901", ERR_OK},
