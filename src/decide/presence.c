@@ -160,12 +160,10 @@ void presence_classify_state(const struct plan *plan, const struct policy *asked
         read = plan->guardrails_read | asked->attributes_read;
         needed = plan->guardrails_needed | asked->attributes_needed;
     }
-    const uint64_t context =
-        (uint64_t)1 << ATTRIBUTE_SLOT_SEGMENT_ID | (uint64_t)1 << ATTRIBUTE_SLOT_VARIANT |
-        (uint64_t)1 << ATTRIBUTE_SLOT_HOUR | (uint64_t)1 << ATTRIBUTE_SLOT_WEEKDAY;
     const struct attributes *a = &request->attributes;
-    out->invalid = a->invalid & read & ~context;
-    out->unknown = needed & ~a->known & ~a->invalid & ~context;
+    out->invalid = a->invalid & read;
+    /* No segment is no lack; and the rest of the context is known wherever something reads it. */
+    out->unknown = needed & ~a->known & ~a->invalid & ~((uint64_t)1 << ATTRIBUTE_SLOT_SEGMENT_ID);
 
     /* Before the first break of a session there is no last one. */
     if (attribute_known(a, ATTRIBUTE_SLOT_BREAKS_IN_SESSION) &&

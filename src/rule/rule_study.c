@@ -96,12 +96,8 @@ struct outcomes outcomes_find(const struct rule_context *context, const struct r
         o.known = bit_of(rule_eval(rule, &t.values));
         return o;
     }
-    if (rule_can_be_absent(context->schema) >> slot & 1) {
+    if (rule_can_be_absent(context->schema) >> slot & 1)
         o.absent = bit_of(rule_eval(rule, &t.values));
-        t.values.invalid = (uint64_t)1 << slot;
-        o.invalid = bit_of(rule_eval(rule, &t.values));
-        t.values.invalid = 0;
-    }
     bool complete = true;
     if (slot == ATTRIBUTE_SLOT_VARIANT)
         for (int i = 0; i < context->variants.count; i++)
@@ -114,9 +110,9 @@ struct outcomes outcomes_find(const struct rule_context *context, const struct r
 
 enum rule_course outcomes_course(const struct outcomes *o)
 {
-    uint8_t without = o->absent | o->invalid;
-    if (o->known == bit_of(RULE_TRUE) && !(without & bit_of(RULE_FALSE))) return RULE_ALWAYS_HOLDS;
-    if (o->known == bit_of(RULE_FALSE) && !(without & bit_of(RULE_TRUE))) return RULE_NEVER_HOLDS;
+    if (o->known == bit_of(RULE_TRUE) && !(o->absent & bit_of(RULE_FALSE)))
+        return RULE_ALWAYS_HOLDS;
+    if (o->known == bit_of(RULE_FALSE) && !(o->absent & bit_of(RULE_TRUE))) return RULE_NEVER_HOLDS;
     return RULE_VARIES;
 }
 
@@ -198,7 +194,7 @@ static struct outcomes joining_outcomes(const struct joining *j, const struct ru
 {
     const struct rule_context *c = study->context;
     const uint8_t any = (1u << RESULTS) - 1;
-    struct outcomes o = {any, any, any};
+    struct outcomes o = {any, any};
     const struct rule *rule;
     struct err e;
     if (!j->text.full &&
@@ -364,7 +360,7 @@ static bool excluded_by(const struct rule_study *a, const struct rule_study *b, 
     if (!joining_add(&j, demands(a), slot, true) || !joining_add(&j, demands(b), slot, true))
         return false;
     struct outcomes o = joining_outcomes(&j, a, slot);
-    return !((o.known | o.absent | o.invalid) & bit_of(RULE_TRUE));
+    return !((o.known | o.absent) & bit_of(RULE_TRUE));
 }
 
 /* Whoever leaves one of the attributes out of account asks for the other: two are enough. */

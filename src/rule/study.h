@@ -22,11 +22,12 @@ struct rule_study {
     struct part *root;
 };
 
-/* Bits 1 << enum rule_result: what a condition that reads one attribute comes to. */
+/* Bits 1 << enum rule_result: what a condition that reads one attribute comes to. Where something
+ * was sent that is no value of it, that is what it comes to without one, or an error: has(x) is
+ * then an error and not false, and nothing that absorbs an error comes to something else by it. */
 struct outcomes {
-    uint8_t known;   /* at its values; all three bits where they are too many to try */
-    uint8_t absent;  /* without one; 0: it always has one */
-    uint8_t invalid; /* where something was sent that is none; 0: it always has one */
+    uint8_t known;  /* at its values; all three bits where they are too many to try */
+    uint8_t absent; /* without one; 0: it always has one */
 };
 
 /* `rule` reads no attribute but `slot`; -1: none at all. */

@@ -126,7 +126,6 @@ size_t http_head_begin(struct buf *b, const struct http_head *head)
 
 void http_head_end(struct buf *b, size_t mark)
 {
-    if (mark == 0 || b->full) return;
     http_head_end_apart(b, mark, b->len - mark - LENGTH_WIDTH - HEAD_TAIL_LEN);
 }
 

@@ -1,4 +1,5 @@
-"""The golden decisions over HTTP: the same 100,000, with one worker and with eight."""
+"""The golden decisions over HTTP: the same 100,000, with one worker and with eight. And the explanations
+of the first 10,000."""
 
 import hashlib
 import os
@@ -58,3 +59,15 @@ class Golden(unittest.TestCase):
 
     def test_eight_workers(self):
         self.check(8, 8)
+
+    def test_explanations(self):
+        made = subprocess.run([sys.executable, os.path.join(GOLDEN, "make_requests.py"), "10000", "--explain"],
+                              stdout=subprocess.PIPE, check=True)
+        told = subprocess.run([lib_server.BINARY, "decide", "--config", self.plan], input=made.stdout,
+                              stdout=subprocess.PIPE, check=True)
+        explained = subprocess.run([sys.executable, os.path.join(GOLDEN, "explained.py")],
+                                   input=told.stdout, stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(len(explained.splitlines()), 10000)
+        self.assertGreater(explained.count(b'"step": "choose"'), 5000)
+        with open(os.path.join(GOLDEN, "explained.sha256")) as f:
+            self.assertEqual(hashlib.sha256(explained).hexdigest(), f.read().split()[0])

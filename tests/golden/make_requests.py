@@ -1,6 +1,8 @@
 """Prints N requests, a line each: always the same ones. See tests/golden/decisions.sha256.
 
-  python3 make_requests.py [N]
+  python3 make_requests.py [N] [--explain]
+
+--explain: each asks for an explanation. See tests/golden/explained.sha256.
 
 Its random numbers are its own (splitmix64), so that no library's change can change the requests."""
 
@@ -134,11 +136,13 @@ def request(r, i):
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+    args = [a for a in sys.argv[1:] if a != "--explain"]
+    explain = {"explain": True} if len(args) < len(sys.argv) - 1 else {}
+    count = int(args[0]) if args else 100000
     r = Random(20261130)
     for i in range(count):
         # Python writes 1e999 as Infinity, which is no JSON.
-        print(json.dumps(request(r, i)).replace("Infinity", "1e999"))
+        print(json.dumps({**request(r, i), **explain}).replace("Infinity", "1e999"))
 
 
 if __name__ == "__main__":

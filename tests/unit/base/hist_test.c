@@ -40,6 +40,23 @@ static void one_value_is_told_within_the_error(void **state)
     }
 }
 
+/* The middle of a bucket may lie outside of what was recorded. */
+static void no_quantile_lies_outside_of_what_was_recorded(void **state)
+{
+    (void)state;
+    for (size_t b = 64; b < HIST_BUCKETS && hist_bucket_first(b + 1) <= HIST_MAX_NS; b++) {
+        const uint64_t first = hist_bucket_first(b), last = hist_bucket_first(b + 1) - 1;
+        struct hist low, high;
+        hist_init(&low), hist_init(&high);
+        hist_record_n(&low, last, 3);
+        hist_record(&low, 4 * last);
+        assert_int_equal(hist_quantile(&low, 0.5), last);
+        hist_record_n(&high, first, 3);
+        hist_record(&high, first / 4);
+        assert_int_equal(hist_quantile(&high, 0.75), first);
+    }
+}
+
 static int by_value(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -124,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_join_without_gap),
         cmocka_unit_test(one_value_is_told_within_the_error),
+        cmocka_unit_test(no_quantile_lies_outside_of_what_was_recorded),
         cmocka_unit_test(quantiles_match_a_sorted_list),
         cmocka_unit_test(adding_loses_nothing),
         cmocka_unit_test(the_edges),

@@ -373,6 +373,75 @@ static void test_sessions_with_the_same_posteriors_are_not_all_alike(void **stat
     plan_free(plan);
 }
 
+/* ---- settling ---- */
+
+/* A cooldown and a duration that are no whole seconds end at the next one; also where nobody was
+ * asked. */
+static void test_parts_of_a_second_are_rounded_up(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms, s;
+    } rows[] = {{0, 0}, {1, 1}, {999, 1}, {1000, 1}, {1001, 2}, {1500, 2}, {2000, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan *plan = fixture_bare();
+        plan->guardrails.ad_free = fixture_rule(plan, "has(tier) && tier == 'premium'");
+        plan->policies[GREEDY].actions = N | P1;
+        for (int a = 0; a < 4; a++) plan->actions.actions[a].cooldown_ms = rows[i].ms;
+        for (int a = 1; a < 4; a++) plan->actions.actions[a].max_duration_ms = rows[i].ms;
+        fixture_finish(plan);
+        struct run run;
+        const struct decision *d = run_decide(&run, plan, "{'session':{'tier':'premium'}}");
+        assert_null(d->asked);
+        assert_int_equal(d->cooldown_s, rows[i].s);
+        assert_int_equal(d->max_duration_s, 0);
+        assert_int_equal(d->ads, 0);
+        run_done(&run);
+        d = run_decide(
+            &run, plan,
+            "{'variant':'greedy','posteriors':{'none':" B(1, 9) ",'pod_1':" B(9, 1) "}}");
+        assert_int_equal(d->action, POD_1);
+        assert_int_equal(d->ads, 1);
+        assert_int_equal(d->cooldown_s, rows[i].s);
+        assert_int_equal(d->max_duration_s, rows[i].s);
+        run_done(&run);
+        plan_free(plan);
+    }
+}
+
+static uint64_t ticks;
+
+static uint64_t next_tick(void)
+{
+    ticks = ticks * 2 + 1;
+    return ticks;
+}
+
+/* Each stage is told once, and what it is told is what passed in it. */
+static void test_a_probe_is_marked_stage_by_stage(void **state)
+{
+    (void)state;
+    static const enum request_stage asked[] = {STAGE_ALLOCATE, STAGE_PRESENCE, STAGE_MASK,
+                                               STAGE_CHOOSE, STAGE_SETTLE};
+    static const enum request_stage gated[] = {STAGE_ALLOCATE, STAGE_PRESENCE, STAGE_SETTLE};
+    for (int ad_free = 0; ad_free < 2; ad_free++) {
+        struct plan *plan = fixture_finish(fixture_plan());
+        struct run run;
+        run_decide(&run, plan, ad_free ? "{'session':{'tier':'premium'}}" : "{}");
+        struct probe probe = {.tick = next_tick};
+        struct decision probed;
+        ticks = 0;
+        decide(plan, &run.request, run.now_us, &probe, &probed);
+        assert_int_equal(probed.reasons, run.decision.reasons);
+        int count = ad_free ? 3 : 5;
+        uint64_t expected[STAGE_COUNT] = {0};
+        for (int i = 0; i < count; i++) expected[ad_free ? gated[i] : asked[i]] = (uint64_t)1 << i;
+        assert_memory_equal(probe.spent_ns, expected, sizeof expected);
+        run_done(&run);
+        plan_free(plan);
+    }
+}
+
 /* ---- the same again ---- */
 
 static size_t reply_text(struct run *run, const struct plan *plan, const char *json, char *text)
@@ -472,6 +541,8 @@ int main(void)
         cmocka_unit_test(test_masking_leaves_the_draws_of_the_others),
         cmocka_unit_test(test_variants_draw_independently),
         cmocka_unit_test(test_sessions_with_the_same_posteriors_are_not_all_alike),
+        cmocka_unit_test(test_parts_of_a_second_are_rounded_up),
+        cmocka_unit_test(test_a_probe_is_marked_stage_by_stage),
         cmocka_unit_test(test_a_reply_does_not_depend_on_the_order_of_fields),
         cmocka_unit_test(test_deciding_again_gives_the_same_bytes),
     };

@@ -407,6 +407,69 @@ static void test_unknown_names_that_were_cut_are_noted(void **state)
     }
 }
 
+/* What stands behind a name of the longest length in the scratch memory is none of it. */
+static void test_a_name_of_the_longest_length_is_whole(void **state)
+{
+    (void)state;
+    char text[128], scratch[128];
+    int len = snprintf(text, sizeof text, "{\"posteriors\":{\"\\u0061%063d\":{}}}", 0);
+    memset(scratch, 0x80, sizeof scratch);
+    struct request request;
+    struct err e;
+    assert_int_equal(request_read(plan, (struct span){text, (size_t)len}, scratch, &request, &e),
+                     ERR_OK);
+    assert_int_equal(request.unknown_actions, 1);
+    assert_int_equal(request.unknown_names[0].len, 64);
+}
+
+/* A request is read into the memory of the one before it. */
+static void test_nothing_is_left_of_the_request_before(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "{}",
+        "{'request_id':'r','posteriors':{}}",
+        "{'variant':'bayes','posteriors':{'none':{'alpha':1,'beta':2},'pod_1':{'alpha':2,'beta':1},"
+        "'pod_2':7,'x':1},'session':{'elapsed_s':1830,'tier':'free','tracks_played':-1},'explain':"
+        "true}",
+        "{'variant':'bayes','posteriors':{'pod_1':{'alpha':2,'beta':1}}}",
+        "{'variant':'bayes','posteriors':{'none':{'alpha':1,'beta':2}}}",
+        "{'unit_id':'u-6','last':{'seconds_ago':1,'cooldown_s':-9},'time':'2026-11-30T08:00:00Z'}",
+        "{'variant':'nosuch','segment_id':'core','posteriors':3,'tmax_ms':5}",
+    };
+    enum { BODIES = sizeof bodies / sizeof *bodies };
+    static char first[REPLY_EXPLAIN_BYTES_MAX], second[REPLY_EXPLAIN_BYTES_MAX];
+    for (int i = 0; i < BODIES; i++)
+        for (int before = -1; before < BODIES; before++) {
+            struct run run, other;
+            run_decide(&run, plan, bodies[i]);
+            struct buf a = buf_of(first, sizeof first), b = buf_of(second, sizeof second);
+            run.request.explain = true;
+            reply_write(&a, plan, &run.request, &run.decision, run.now_us);
+
+            static struct request dirty;
+            memset(&dirty, 0x5a, sizeof dirty);
+            struct err e;
+            struct span body = {run.body, strlen(bodies[i])};
+            if (before >= 0) {
+                assert_int_equal(run_read(&other, plan, bodies[before]), ERR_OK);
+                dirty = other.request;
+            }
+            assert_int_equal(request_read(plan, body, run.scratch, &dirty, &e), ERR_OK);
+            assert_int_equal(dirty.time_us, run.request.time_us);
+            assert_int_equal(dirty.as_of_us, run.request.as_of_us);
+            dirty.explain = true;
+            struct decision decision;
+            decide(plan, &dirty, run.now_us, NULL, &decision);
+            reply_write(&b, plan, &dirty, &decision, run.now_us);
+            if (a.len != b.len || memcmp(first, second, a.len))
+                fail_msg("%s after %d:\n%.*s\n%.*s", bodies[i], before, (int)a.len, first,
+                         (int)b.len, second);
+            if (before >= 0) run_done(&other);
+            run_done(&run);
+        }
+}
+
 /* A body that is cut anywhere is refused, whatever was read before. */
 static void test_every_cut_is_refused(void **state)
 {
@@ -441,6 +504,8 @@ int main(void)
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_unknown_actions_are_kept_by_name),
         cmocka_unit_test(test_unknown_names_that_were_cut_are_noted),
+        cmocka_unit_test(test_a_name_of_the_longest_length_is_whole),
+        cmocka_unit_test(test_nothing_is_left_of_the_request_before),
         cmocka_unit_test(test_every_cut_is_refused),
     };
     plan = fixture_finish(fixture_plan());

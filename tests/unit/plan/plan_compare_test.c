@@ -30,6 +30,16 @@ static void weaker_is(struct span before_text, struct span after_text, const cha
     plan_free(after);
 }
 
+/* Nothing that a plan says is less than itself. */
+static void no_plan_takes_from_itself(void **state)
+{
+    (void)state;
+    weaker_is(plan_demo_text(), plan_demo_text(), "");
+    struct span everything = file_read("tests/cases/plans/good-everything.yaml");
+    weaker_is(everything, everything, "");
+    free((void *)everything.data);
+}
+
 /* Each row is looked at both ways: what one direction takes away, the other gives. */
 static void each_change_is_named(void **state)
 {
@@ -44,6 +54,8 @@ static void each_change_is_named(void **state)
         {"  min_gap:", "  # min_gap:", "guardrails.min_gap is gone", ""},
         {"min_gap: 5m", "min_gap: 4m", "guardrails.min_gap: 300000 ms became 240000 ms", ""},
         {"  grace_period:", "  # grace_period:", "guardrails.grace_period is gone", ""},
+        {"grace_period: 3m", "grace_period: 0s", "guardrails.grace_period: 180000 ms became 0 ms",
+         ""},
         {"  ads_per_hour: 6\n", "", "guardrails.ads_per_hour is gone", ""},
         {"  ads_per_hour: 6\n", "  ads_per_hour: 7\n",
          "guardrails.ads_per_hour: the cap of 6 is gone or higher", ""},
@@ -369,6 +381,7 @@ static void the_share_of_units_that_move(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_plan_takes_from_itself),
         cmocka_unit_test(each_change_is_named),
         cmocka_unit_test(more_than_fit_are_counted),
         cmocka_unit_test(half_a_file_is_served_by_nobody),

@@ -4,7 +4,14 @@
 
 #include "interlude.h"
 
+#include <malloc.h>
 #include <math.h>
+
+static char memory[PLAN_BYTES_MAX + 1024];
+
+#define X10 "xxxxxxxxxx"
+#define X50 X10 X10 X10 X10 X10
+#define X250 X50 X50 X50 X50 X50
 
 static void test_demo_is_the_example(void **state)
 {
@@ -181,6 +188,353 @@ static void test_everything(void **state)
     plan_free(plan);
 }
 
+/* Whether what orders the values is the draw alone: only where no action used has a value of its
+ * own. */
+static void test_values_that_are_equal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool equal;
+    } rows[] = {
+        {"{}", true},
+        {"{none: {}}", true},
+        {"{none: {weight: 1}, pod_1: {offset: 0}}", true},
+        {"{none: {weight: 2}, pod_1: {weight: 2}, pod_2: {weight: 2}, pod_3: {weight: 2}}", true},
+        {"{none: {weight: 0.5}}", false},
+        {"{pod_1: {weight: 2}}", false},
+        {"{pod_3: {weight: 2}}", false},
+        {"{pod_3: {weight: 0.5}}", false},
+        {"{none: {offset: 1}}", false},
+        {"{pod_3: {offset: 1}}", false},
+        {"{pod_3: {offset: -1}}", false},
+        {"{pod_1: {weight: 2}, pod_2: {weight: 2}, pod_3: {weight: 2}}", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct span demo = plan_demo_text();
+        const char *at = strstr(demo.data, "{kind: greedy,");
+        assert_non_null(at);
+        struct buf b = buf_of(memory, sizeof memory);
+        buf_format(&b, "%.*s{kind: greedy, value: %s,%s", (int)(at - demo.data), demo.data,
+                   rows[i].value, at + strlen("{kind: greedy,"));
+        struct plan *plan = load_good(buf_text(&b), rows[i].value);
+        if (policy_named(plan, "greedy")->values_equal != rows[i].equal)
+            fail_msg("%s: equal is %d", rows[i].value, !rows[i].equal);
+        plan_free(plan);
+    }
+}
+
+/* A key of `server` with each value, in a plan that is good otherwise. */
+static bool server_takes(const char *key, const char *value)
+{
+    static struct plan_errors errors;
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, "server: {");
+    assert_non_null(at);
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_format(&b, "%.*sserver: {%s: %s}\n...\n", (int)(at - demo.data), demo.data, key, value);
+    assert_false(b.full);
+    struct settings *settings = NULL;
+    struct plan *plan = plan_load(buf_text(&b), &settings, &errors);
+    if (plan) settings_free(settings);
+    plan_free(plan);
+    return plan != NULL;
+}
+
+/* The demonstration plan with one place changed; NULL: it is refused. */
+static struct plan *plan_with(const char *from, const char *to)
+{
+    static struct plan_errors errors;
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, from);
+    if (!at) fail_msg("the demonstration plan has no `%s`", from);
+    struct buf b = buf_of(memory, sizeof memory);
+    buf_format(&b, "%.*s%s%s", (int)(at - demo.data), demo.data, to, at + strlen(from));
+    assert_false(b.full);
+    return plan_load(buf_text(&b), NULL, &errors);
+}
+
+/* What each value may be: the last that is taken, and the first that is not. */
+static void test_limits_of_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *format;
+        const char *taken[3], *refused[4];
+    } rows[] = {
+        {"ads: 3", "ads: %s", {"1", "100"}, {"101", "-1", "0", "1.5"}},
+        {"max_duration: 90s",
+         "max_duration: %s",
+         {"1s", "1h", "60m"},
+         {"999ms", "3601s", "1500ms"}},
+        {"cooldown: 20m",
+         "cooldown: %s",
+         {"0s", "1ms", "7d"},
+         {"604800001ms", "-1s", "20", "20 m"}},
+        {"cooldown: 5m", "cooldown: %s", {"0s", "1ms", "7d"}, {"604800001ms", "-1s"}},
+        {"floor: 0.01", "floor: %s", {"0", "1", "1e-300"}, {"-0.1", "1.0000000000000002", ".inf"}},
+        {"kind: greedy,",
+         "kind: greedy, max_posterior_age: %s,",
+         {"1s", "3650d"},
+         {"0s", "999ms", "3651d"}},
+        {"kind: greedy,",
+         "kind: greedy, value: {none: {offset: %s}},",
+         {"1000000000000", "-1000000000000", "-0.0"},
+         {"1000000000001", "-1000000000001"}},
+        {"slice: 20%",
+         "slice: %s",
+         {"0%", "100%", "0.0001%"},
+         {"100.0001%", "-1%", "20", "0.00001%"}},
+        {"control: 50%", "control: %s", {"0%", "100%"}, {"100.0001%", "1.%", "%"}},
+        {"grace_period: 3m", "grace_period: %s", {"0s", "30d"}, {"2592000001ms"}},
+        {"min_gap: 5m", "min_gap: %s", {"0s", "30d"}, {"2592000001ms"}},
+        {"ads_per_hour: 6", "ads_per_hour: %s", {"0", "1000000"}, {"1000001", "-1", "6.5"}},
+        {"default_variant: control",
+         "default_variant: control\ntimezone_offset: \"%s\"",
+         {"-14:00", "+14:00", "+05:59"},
+         {"+14:01", "-14:01", "+05:60", " 05:00"}},
+        {"rate: 10,", "rate: %s,", {"0", "1000000", "0.001"}, {"1000001", "-1"}},
+        {"burst: 100", "burst: %s", {"1", "1000000"}, {"0.5", "1000001"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        for (int t = 0; t < 3 && rows[i].taken[t]; t++) {
+            snprintf(text, sizeof text, rows[i].format, rows[i].taken[t]);
+            struct plan *plan = plan_with(rows[i].from, text);
+            if (!plan) fail_msg("%s is refused", text);
+            plan_free(plan);
+        }
+        for (int t = 0; t < 4 && rows[i].refused[t]; t++) {
+            snprintf(text, sizeof text, rows[i].format, rows[i].refused[t]);
+            struct plan *plan = plan_with(rows[i].from, text);
+            if (plan) fail_msg("%s is taken", text);
+        }
+    }
+}
+
+static void test_durations_and_shares(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } durations[] = {{"7ms", 7},      {"1.5s", 1500},    {"0.001s", 1},    {"2m", 120000},
+                     {"1.5m", 90000}, {"0.25h", 900000}, {"1d", 86400000}, {"0.5d", 43200000},
+                     {"2.000ms", 2},  {"010s", 10000}};
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "min_gap: %s", durations[i].text);
+        struct plan *plan = plan_with("min_gap: 5m", text);
+        assert_non_null(plan);
+        assert_int_equal(plan->guardrails.min_gap_ms, durations[i].ms);
+        plan_free(plan);
+    }
+    static const struct {
+        const char *text;
+        uint32_t ppm;
+    } shares[] = {{"1%", 10000},   {"0.0001%", 1},     {"12.5%", 125000},  {"99.9999%", 999999},
+                  {"007%", 70000}, {"1.0200%", 10200}, {"100.0%", 1000000}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "slice: %s", shares[i].text);
+        struct plan *plan = plan_with("slice: 20%", text);
+        assert_non_null(plan);
+        assert_int_equal(plan->experiments[0].slice_ppm, shares[i].ppm);
+        plan_free(plan);
+    }
+    static const struct {
+        const char *text;
+        int32_t s;
+    } zones[] = {
+        {"+00:00", 0}, {"-00:01", -60}, {"+05:45", 20700}, {"-12:00", -43200}, {"+14:00", 50400}};
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        char text[96];
+        snprintf(text, sizeof text, "default_variant: control\ntimezone_offset: \"%s\"",
+                 zones[i].text);
+        struct plan *plan = plan_with("default_variant: control", text);
+        if (!plan) fail_msg("%s", zones[i].text);
+        assert_int_equal(plan->timezone_offset_s, zones[i].s);
+        plan_free(plan);
+    }
+}
+
+/* `on_unknown` for all of the guardrails that the plan names, and for each by its name. */
+static void test_permissive_guardrails(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value;
+        enum reason reason;
+    } rows[] = {
+        {"ad_free", "car", REASON_AD_FREE},
+        {"grace_period", "0s", REASON_GRACE_PERIOD},
+        {"min_gap", "0s", REASON_MIN_GAP},
+        {"cooldown", "true", REASON_COOLDOWN},
+        {"ads_per_hour", "1", REASON_ADS_PER_HOUR},
+        {"ad_seconds_per_hour", "1", REASON_AD_SECONDS_PER_HOUR},
+        {"ads_per_day", "1", REASON_ADS_PER_DAY},
+        {"content_remaining", "true", REASON_CONTENT_REMAINING},
+        {"content_boundary", "true", REASON_CONTENT_BOUNDARY},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    assert_int_equal(ROWS, GUARDRAIL_LAST - GUARDRAIL_FIRST + 1);
+    struct span demo = plan_demo_text();
+    int before = (int)(strstr(demo.data, "\nguardrails:") + 1 - demo.data);
+    for (int i = -1; i < ROWS; i++)
+        for (int only = 0; only < 2; only++) {
+            struct buf b = buf_of(memory, sizeof memory);
+            buf_format(&b, "%.*sguardrails:\n", before, demo.data);
+            uint32_t expected = 0;
+            for (int k = 0; k < ROWS; k++) {
+                if (only && i >= 0 && k != i) continue;
+                buf_format(&b, "  %s: %s\n", rows[k].name, rows[k].value);
+                if (i < 0 || k == i) expected |= 1u << rows[k].reason;
+            }
+            if (i < 0 || only)
+                buf_lit(&b, "  on_unknown: permissive\n...\n");
+            else
+                buf_format(&b, "  on_unknown: {%s: permissive}\n...\n", rows[i].name);
+            struct plan *plan = load_good(buf_text(&b), i < 0 ? "all" : rows[i].name);
+            if (plan->guardrails.permissive != expected)
+                fail_msg("%s: %#x, not %#x", i < 0 ? "all" : rows[i].name,
+                         plan->guardrails.permissive, expected);
+            plan_free(plan);
+        }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"a",  "z",  "A",    "Z",     "_",
+                                        "m0", "a9", "aZ_9", "sizes", "hass"};
+    static const char *const refused[] = {
+        "0",      "9a",    "'a-b'", "'a.b'",    "'a b'",     "'a{'",   "'a@'", "'a['",
+        "'a`'",   "'a/'",  "'a:'",  "''",       "true",      "false",  "null", "in",
+        "as",     "break", "const", "continue", "else",      "for",    "if",   "function",
+        "import", "let",   "loop",  "package",  "namespace", "return", "var",  "void",
+        "while",  "has",   "size",  "session",  "params",    "tier",   "hour", "variant"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: int", taken[i]);
+        struct plan *plan = plan_with("genre: string", text);
+        if (!plan) fail_msg("%s is refused", taken[i]);
+        assert_true(plan_attribute_find(plan, span_of(taken[i])) >= 0);
+        plan_free(plan);
+    }
+    static const char *const names[] = {"'a'", "'zZ09_.:-'", "'A'", "'0'", "'" X50 X10 "xxxx'"};
+    static const char *const no_names[] = {"''",    "'a b'",     "'a/b'",     "'a;b'",
+                                           "'a@b'", "'a[b'",     "'a`b'",     "'a{b'",
+                                           "'a,b'", "\"a\\0b\"", "caf\u00e9", "'" X50 X10 "xxxxx'"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "version: %s", names[i]);
+        struct plan *plan = plan_with("version: demo-1", text);
+        if (!plan) fail_msg("%s is refused", text);
+        plan_free(plan);
+    }
+    for (size_t i = 0; i < sizeof no_names / sizeof *no_names; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "version: %s", no_names[i]);
+        struct plan *plan = plan_with("version: demo-1", text);
+        if (plan) fail_msg("%s is taken", text);
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: int", refused[i]);
+        struct plan *plan = plan_with("genre: string", text);
+        if (plan) fail_msg("%s is taken", refused[i]);
+    }
+}
+
+static void test_addresses_and_limits_of_a_server(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        bool taken;
+    } rows[] = {
+        {"listen", "'a:1'", true},
+        {"listen", "'Az09.-_:0'", true},
+        {"listen", "':1'", false},
+        {"listen", "'a:'", false},
+        {"listen", "'a'", false},
+        {"listen", "'a:65535'", true},
+        {"listen", "'a:65536'", false},
+        {"listen", "'a:00001'", true},
+        {"listen", "'a:000001'", false},
+        {"listen", "'a:1x'", false},
+        {"listen", "'a:-1'", false},
+        {"listen", "'a b:1'", false},
+        {"listen", "'a@b:1'", false},
+        {"listen", "'a[b:1'", false},
+        {"listen", "'a`b:1'", false},
+        {"listen", "'a{b:1'", false},
+        {"listen", "'zZ:1'", true},
+        {"listen", "'[::]:1'", true},
+        {"listen", "'[fe80::1%eth0]:1'", true},
+        {"listen", "'[]:1'", false},
+        {"listen", "'[::1:1'", false},
+        {"listen", "'[:_:]:1'", false},
+        {"listen", "'" X250 "xxx:1'", true}, /* 255 bytes */
+        {"listen", "'" X250 "xxxx:1'", false},
+        {"hosts", "[a]", true},
+        {"hosts", "['']", false},
+        {"hosts", "['_a']", true},
+        {"hosts", "['@a']", false},
+        {"hosts", "['a@']", false},
+        {"hosts", "['a:1']", false},
+        {"hosts", "['::']", true},
+        {"hosts", "['[::]']", true},
+        {"hosts", "['[a]']", false},
+        {"hosts", "['[]']", false},
+        {"hosts", "[':a']", false},
+        {"hosts", "['::g']", false},
+        {"hosts", "['::A.f0']", true},
+        {"hosts", "['::G']", false},
+        {"hosts", "['0123:4567:89ab:cdef:0123:4567:255.255.255.255']", true}, /* 45 bytes */
+        {"hosts", "['0123:4567:89ab:cdef:0123:4567:0255.255.255.255']", false},
+        {"hosts", "['" X250 "xxx']", true}, /* 253 bytes */
+        {"hosts", "['" X250 "xxxx']", false},
+        {"workers", "auto", true},
+        {"workers", "0", false},
+        {"workers", "1", true},
+        {"workers", "240", true},
+        {"workers", "241", false},
+        {"connections_max", "0", false},
+        {"connections_max", "1", true},
+        {"connections_max", "1000000", true},
+        {"connections_max", "1000001", false},
+        {"per_address_max", "0", true},
+        {"per_address_max", "1000000", true},
+        {"per_address_max", "1000001", false},
+        {"per_address_max", "-1", false},
+        {"drain", "0s", true},
+        {"drain", "60m", true},
+        {"drain", "3600001ms", false},
+        {"head_timeout", "0s", false},
+        {"head_timeout", "1ms", true},
+        {"head_timeout", "60m", true},
+        {"head_timeout", "3600001ms", false},
+        {"body_timeout", "0s", false},
+        {"body_timeout", "1ms", true},
+        {"body_timeout", "60m", true},
+        {"body_timeout", "3600001ms", false},
+        {"answer_timeout", "0s", false},
+        {"answer_timeout", "1ms", true},
+        {"answer_timeout", "60m", true},
+        {"answer_timeout", "3600001ms", false},
+        {"idle_timeout", "0s", false},
+        {"idle_timeout", "1ms", true},
+        {"idle_timeout", "24h", true},
+        {"idle_timeout", "1d", true},
+        {"idle_timeout", "86400001ms", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (server_takes(rows[i].key, rows[i].value) != rows[i].taken)
+            fail_msg("%s: %s is %s", rows[i].key, rows[i].value,
+                     rows[i].taken ? "refused" : "taken");
+}
+
 /* Each error with its place. */
 static void check_bad_file(const char *path)
 {
@@ -197,8 +551,6 @@ static void test_bad_files(void **state)
 }
 
 /* ---- limits: a plan at the limit loads, one beyond it does not ---- */
-
-static char memory[PLAN_BYTES_MAX + 1024];
 
 static void put_list(struct buf *b, const char *before, const char *format, int count,
                      const char *after)
@@ -363,6 +715,30 @@ static void test_byte_order_mark(void **state)
              "UTF-16");
 }
 
+/* What loading takes for itself is given back, whether the plan is good or not. The allocator keeps
+ * some of it: less than a leak of a block a load would be. (A sanitizer has an allocator of its
+ * own, which this does not see, and a leak detector.) */
+static void test_loading_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    static struct plan_errors errors;
+    const struct span everything = file_read("tests/cases/plans/good-everything.yaml");
+    const struct span texts[] = {everything, SPAN("salt: [x]\n"), SPAN("{a: b\n"), SPAN("")};
+    size_t used = 0;
+    for (int turn = 0; turn < 400; turn++) {
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            struct settings *settings = NULL;
+            struct plan *plan = plan_load(texts[i], turn % 2 ? &settings : NULL, &errors);
+            assert_int_equal(plan != NULL, i == 0);
+            plan_free(plan);
+            if (plan) settings_free(settings);
+        }
+        if (turn == 10) used = mallinfo2().uordblks;
+    }
+    free((void *)everything.data);
+    assert_in_range(mallinfo2().uordblks, 0, used + 256 * 1024);
+}
+
 /* Every signal that has a budget, whoever loads the plan; and none that has not. */
 static void test_log_sites(void **state)
 {
@@ -399,6 +775,12 @@ int main(void)
         cmocka_unit_test(test_demo_policies),
         cmocka_unit_test(test_demo_guardrails_and_defaults),
         cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_values_that_are_equal),
+        cmocka_unit_test(test_addresses_and_limits_of_a_server),
+        cmocka_unit_test(test_limits_of_values),
+        cmocka_unit_test(test_durations_and_shares),
+        cmocka_unit_test(test_permissive_guardrails),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_too_many_rules_are_told_once),
@@ -406,6 +788,7 @@ int main(void)
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_more_errors_than_are_kept),
         cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_loading_leaves_nothing_behind),
         cmocka_unit_test(test_log_sites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,24 @@ static void check_same(const struct plan *a, const struct plan *b, const char *n
         if (!parts[i].same) fail_msg("%s: loads again with other %s", name, parts[i].what);
 }
 
+/* A plan in which one line can be exchanged. */
+struct edit {
+    const char *from, *to;
+};
+
+static char edited[8192];
+
+static struct span edit_demo(struct edit edit)
+{
+    struct span demo = plan_demo_text();
+    const char *at = strstr(demo.data, edit.from);
+    if (!at) fail_msg("the demonstration plan has no `%s`", edit.from);
+    int n = snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - demo.data), demo.data, edit.to,
+                     at + strlen(edit.from));
+    assert_true(n > 0 && (size_t)n < sizeof edited);
+    return span_of(edited);
+}
+
 /* The text loads to an equal plan, and is printed the same. */
 static void check_round_trip(struct span text, const char *name)
 {
@@ -181,28 +199,42 @@ static void test_round_trip(void **state)
 {
     (void)state;
     check_round_trip(plan_demo_text(), "demo");
+    /* The first and the last character of each length, and of each range that is escaped. */
+    check_round_trip(
+        edit_demo((struct edit){
+            "salt: interlude-demo",
+            "salt: \" ~\\u0080\\u009f\\u00a0\\u07ff\\u0800\\u0fff\\u1000\\u2027\\u202a"
+            "\\u202f\\u2065\\u2066\\u206a\\ufefe\\ufeff\\uff00\\U00010000\\U0010fffd\""}),
+        "characters");
     assert_true(cases_each("good-", check_file) >= 2);
 }
 
-/* ---- identity ---- */
-
-/* A plan in which one line can be exchanged. */
-struct edit {
-    const char *from, *to;
-};
-
-static char edited[8192];
-
-static struct span edit_demo(struct edit edit)
+/* What is printed of the plan that uses every key, as it stands in a file: a key that is read into
+ * another's place is printed there. UPDATE_DOCS=1 writes the file anew. */
+static void test_everything_is_printed_as_it_was_written(void **state)
 {
-    struct span demo = plan_demo_text();
-    const char *at = strstr(demo.data, edit.from);
-    if (!at) fail_msg("the demonstration plan has no `%s`", edit.from);
-    int n = snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - demo.data), demo.data, edit.to,
-                     at + strlen(edit.from));
-    assert_true(n > 0 && (size_t)n < sizeof edited);
-    return span_of(edited);
+    (void)state;
+    static const char path[] = "tests/cases/plans/printed-everything.yaml";
+    struct settings *settings;
+    struct span text = file_read("tests/cases/plans/good-everything.yaml");
+    struct plan *plan = load_both(text, &settings, "good-everything");
+    free((void *)text.data);
+    struct span printed = print(plan, settings, 0);
+    if (getenv("UPDATE_DOCS")) {
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(printed.data, 1, printed.len, f), printed.len);
+        fclose(f);
+    }
+    struct span expected = file_read(path);
+    if (!span_equal(printed, expected))
+        fail_msg("%s is another:\n%.*s", path, (int)printed.len, printed.data);
+    free((void *)expected.data);
+    settings_free(settings);
+    plan_free(plan);
 }
+
+/* ---- identity ---- */
 
 static void check_identity(struct edit edit, bool same_fingerprint, bool same_settings)
 {
@@ -268,6 +300,8 @@ static void test_part_of_a_decision(void **state)
         {">= 6 &&", ">= 7 &&"},
         {", cooldown: 5m}", "}"},
         {"- {action: none}", ""},
+        {"- {action: none}", "- {action: none, cooldown: 0s}"}, /* 0 is not "its own" */
+        {"- {action: none}", "- {action: none, cooldown: 1ms}"},
         {"floor: 0.01", "floor: 0.010000000000000002"},
         {"floor: 0.01", "floor: 0.01, floor_toward: fallback"},
         {"on_partial: exclude, fallback: promoted, floor",
@@ -291,6 +325,9 @@ static void test_part_of_a_decision(void **state)
         {"== 'premium'", "== 'plus'"},
         {"grace_period: 3m", "grace_period: 181s"},
         {"  min_gap: 5m", "  # no gap"},
+        {"  min_gap: 5m", "  min_gap: 0s"},
+        {"grace_period: 3m", "# no grace"},
+        {"grace_period: 3m", "grace_period: 0s"},
         {"ads_per_hour: 6", "ads_per_hour: 7"},
         {"ads_per_hour: 6", "ads_per_hour: 6\n  ads_per_day: 6"},
         {"ads_per_hour: 6", "ads_per_hour: [{when: car, max: 6}]"},
@@ -300,7 +337,17 @@ static void test_part_of_a_decision(void **state)
         {"guardrails:\n", "guardrails:\n  content_boundary: true\n"},
         {"guardrails:\n", "guardrails:\n  on_unknown: permissive\n"},
     };
-    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) check_identity(edits[i], false, true);
+    enum { EDITS = sizeof edits / sizeof *edits };
+    char fingerprints[EDITS][13];
+    for (int i = 0; i < EDITS; i++) {
+        check_identity(edits[i], false, true);
+        struct plan *plan = load_good(edit_demo(edits[i]), edits[i].to);
+        memcpy(fingerprints[i], plan->fingerprint, sizeof fingerprints[i]);
+        plan_free(plan);
+        for (int j = 0; j < i; j++)
+            if (strcmp(fingerprints[i], fingerprints[j]) == 0)
+                fail_msg("%s and %s: one fingerprint", edits[i].to, edits[j].to);
+    }
 }
 
 static void test_version_left_out(void **state)
@@ -383,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_everything_is_printed_as_it_was_written),
         cmocka_unit_test(test_not_part_of_a_decision),
         cmocka_unit_test(test_part_of_a_decision),
         cmocka_unit_test(test_version_left_out),

@@ -173,6 +173,7 @@ static void test_locate(void **state)
         {"a: |- # why\n  x\n  y @\n", 3, 5},
         {"a: >\n  x\n  y\n\n    z @\n", 5, 7},
         {"caf\xc3\xa9: '\xe2\x82\xac\xf0\x9f\x8e\xb5 @'", 1, 11},
+        {"a: '\xdf\xbf\xe0\xa0\x80\xef\xbf\xbd\xf0\x90\x80\x80\xf4\x8f\xbf\xbd @'", 1, 11},
         {"a: 1\r\nb: '\r\n @'", 3, 2},
         {"a: '\xc2\x85 @'", 2, 2},
         {"a: '\xe2\x80\xa8 @'", 2, 2},

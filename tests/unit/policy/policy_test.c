@@ -87,17 +87,18 @@ static void test_kinds(void **state)
     static const struct {
         const char *name;
         enum policy_kind kind;
-        bool reads;
-    } rows[] = {{"fixed", POLICY_FIXED, false},
-                {"thompson", POLICY_THOMPSON, true},
-                {"greedy", POLICY_GREEDY, true},
-                {"uniform", POLICY_UNIFORM, false}};
+        bool reads, draws; /* who draws nothing needs no seed, which is a hash a decision */
+    } rows[] = {{"fixed", POLICY_FIXED, false, false},
+                {"thompson", POLICY_THOMPSON, true, true},
+                {"greedy", POLICY_GREEDY, true, false},
+                {"uniform", POLICY_UNIFORM, false, true}};
     assert_int_equal(sizeof rows / sizeof *rows, POLICY_KIND_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(policy_kind_find(span_of(rows[i].name)), rows[i].kind);
         assert_string_equal(policy_ops(rows[i].kind)->name, rows[i].name);
         struct policy policy = {.kind = rows[i].kind};
         assert_int_equal(policy_reads_posteriors(&policy), rows[i].reads);
+        assert_int_equal(policy_ops(rows[i].kind)->draws, rows[i].draws);
     }
     const struct span others[] = {SPAN(""), {NULL, 0}, SPAN("Fixed"), SPAN("fix"), SPAN("fixed ")};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -132,7 +133,7 @@ static const struct {
     {9, ALL, POD_2, POD_2, 0, 0, -1},
     {4, ALL, POD_1, POD_1, 1, 0, 5000},
     {1, ALL, NONE, NONE, -1, 0, -1},
-    {-1, ALL, NONE, NONE, -1, 2, -1},
+    {-1, ALL, NONE, NONE, -1, 2, -1}, /* both end in an error */
     {9, ALL & ~S2, POD_1, POD_2, 0, 0, -1},
     {9, ALL & ~(S2 | S1), NONE, POD_2, 0, 0, -1},
     {9, S0, NONE, POD_2, 0, 0, -1},
@@ -234,6 +235,9 @@ static const struct {
      ALL,
      NONE},
     {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)}, {0}, {1, -1, -1, -1}, false, ALL, POD_3},
+    /* a larger weight, of a later action and of the last */
+    {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)}, {0}, {1, 2.5, 1, 1}, false, ALL, NONE},
+    {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)}, {0}, {1, 1, 1, 1.5}, false, ALL, POD_2},
     {{BETA(1, 9), BETA(2, 8), BETA(4, 6), BETA(3, 7)},
      {1, 2, 3, 3},
      {0, 0, 0, 0},
@@ -376,6 +380,14 @@ static void test_a_draw_is_of_key_purpose_and_action(void **state)
         policy.kind = POLICY_UNIFORM;
         int place = (int)(rng_open01(words[0]) * 4);
         assert_int_equal(choose(&policy, ALL, NULL, key).action, action_at(&actions, ALL, place));
+
+        rng_block(seed, (struct rng_stream){3, 0}, 0, words);
+        policy.floor = 0.5;
+        struct choice floored = choose(&policy, ALL, NULL, key);
+        assert_int_equal(floored.floored, rng_open01(words[0]) < 0.5);
+        place = (int)(rng_open01(words[1]) * 4);
+        if (floored.floored) assert_int_equal(floored.action, action_at(&actions, ALL, place));
+        policy.floor = 0;
         policy.kind = POLICY_THOMPSON;
     }
 }

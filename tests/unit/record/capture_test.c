@@ -89,6 +89,7 @@ static void header_round_trip(void **state)
     assert_json(header_line(&h));
     memset(&back, 0xff, sizeof back);
     assert_int_equal(capture_read_header(header_line(&h), &back, &e), ERR_OK);
+    assert_memory_equal(&back, &h, sizeof h);
     assert_int_equal(back.started_us, h.started_us);
     assert_string_equal(back.machine.cpu_model, h.machine.cpu_model);
     assert_string_equal(back.machine.clock_source, "tsc");
@@ -115,6 +116,23 @@ static void interval_round_trip(void **state)
         assert_int_equal(capture_read_interval(interval_line(&one), &back, &e), ERR_OK);
         assert_memory_equal(&back, &one, sizeof one);
     }
+}
+
+/* At and around the largest value that a bucket tells, once and twice. */
+static void values_beyond_the_last_bucket_are_read_back(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {HIST_MAX_NS - 1, HIST_MAX_NS, HIST_MAX_NS + 1};
+    for (size_t v = 0; v < COUNT(values); v++)
+        for (uint64_t n = 1; n < 3; n++) {
+            struct capture_interval one, back;
+            struct err e;
+            capture_interval_init(&one, 0);
+            hist_record_n(&one.latency, values[v], n);
+            assert_int_equal(one.latency.over, values[v] >= HIST_MAX_NS ? n : 0);
+            assert_int_equal(capture_read_interval(interval_line(&one), &back, &e), ERR_OK);
+            assert_memory_equal(&back, &one, sizeof one);
+        }
 }
 
 static void the_largest_line_fits(void **state)
@@ -189,6 +207,66 @@ static void adding_up_loses_nothing(void **state)
     assert_int_equal(sum.start_us, 1000);
     assert_int_equal(sum.length_us, 500);
     assert_int_equal(sum.active_us, 250);
+}
+
+/* Every count is added to its own, and the hull is from the first start to the last end. */
+static void adding_up_adds_every_count(void **state)
+{
+    (void)state;
+    struct capture_interval one, sum;
+    capture_interval_init(&one, 3);
+    capture_interval_init(&sum, 3);
+    uint64_t *counts[] = {&one.active_us, &one.due,        &one.sent,      &one.late,
+                          &one.late_free, &one.taken_late, &one.queued,    &one.unsent,
+                          &one.errors[0], &one.errors[1],  &one.errors[2], &one.errors[3],
+                          &one.errors[4]};
+    _Static_assert(CAPTURE_STAGE_COUNT == 5, "every stage is listed");
+    for (size_t c = 0; c < COUNT(counts); c++) *counts[c] = 1000 + c;
+    one.steal_us = 70, one.throttled_us = 80;
+    capture_interval_add(&sum, &one);
+    assert_memory_equal(&sum, &one, sizeof sum);
+    capture_interval_add(&sum, &one);
+    capture_interval_add(&sum, &one);
+    for (size_t c = 0; c < COUNT(counts); c++) *counts[c] *= 3;
+    one.steal_us = 210, one.throttled_us = 240;
+    assert_memory_equal(&sum, &one, sizeof sum);
+
+    static const struct {
+        int64_t start_us;
+        uint64_t length_us;
+    } parts[] = {{500, 100}, {550, 20}, {700, 50}, {400, 30}, {300, 0}, {380, 500}};
+    static const int64_t hull[][2] = {{500, 100}, {500, 100}, {500, 250},
+                                      {400, 350}, {400, 350}, {380, 500}};
+    capture_interval_init(&sum, 3);
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        capture_interval_init(&one, 3);
+        one.start_us = parts[i].start_us;
+        one.length_us = parts[i].length_us;
+        capture_interval_add(&sum, &one);
+        assert_int_equal(sum.start_us, hull[i][0]);
+        assert_int_equal(sum.length_us, hull[i][1]);
+    }
+
+    static const int64_t known[][3] = {
+        {1, 2, 3}, {MACHINE_UNKNOWN, 2, MACHINE_UNKNOWN}, {1, MACHINE_UNKNOWN, MACHINE_UNKNOWN}};
+    for (size_t i = 0; i < COUNT(known); i++) {
+        capture_interval_init(&sum, 3);
+        capture_interval_init(&one, 3);
+        sum.steal_us = known[i][0], sum.throttled_us = known[i][1];
+        one.steal_us = known[i][1], one.throttled_us = known[i][0];
+        capture_interval_add(&sum, &one);
+        assert_int_equal(sum.steal_us, known[i][2]);
+        assert_int_equal(sum.throttled_us, known[i][2]);
+    }
+}
+
+static void stages_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"connect", "send", "receive", "status", "timeout"};
+    assert_int_equal(COUNT(names), CAPTURE_STAGE_COUNT);
+    for (int i = 0; i < CAPTURE_STAGE_COUNT; i++)
+        assert_string_equal(capture_stage_name((enum capture_stage)i), names[i]);
 }
 
 static void adding_up_in_any_order(void **state)
@@ -273,9 +351,14 @@ static void wrong_headers_are_refused(void **state)
         {HEADER, "{}", ERR_UNSUPPORTED},
         {"version\":1", "version\":2", ERR_UNSUPPORTED},
         {"interlude-capture", "other", ERR_UNSUPPORTED},
+        {"interlude-capture", "interlude-capture-of-31-bytes..", ERR_UNSUPPORTED},
+        {"interlude-capture", "interlude-capture-of-32-bytes...", ERR_FIELD_RANGE},
         {"sub_bits\":5", "sub_bits\":6", ERR_UNSUPPORTED},
         {"\"flat\"", "1", ERR_FIELD_TYPE},
+        {"flat", "1234567890123456789012345678901", ERR_OK},
+        {"flat", "12345678901234567890123456789012", ERR_FIELD_RANGE},
         {"flat", "123456789012345678901234567890123", ERR_FIELD_RANGE},
+        {"flat", "", ERR_OK},
         {"flat", "a\\u0000b", ERR_FIELD_RANGE},
         {"\"rate\":1", "\"rate\":\"1\"", ERR_FIELD_TYPE},
         {"\"rate\":1", "\"rate\":1e999", ERR_FIELD_RANGE},
@@ -298,6 +381,33 @@ static void wrong_headers_are_refused(void **state)
     }
 }
 
+/* Each text of a header has a longest length, one byte below its array's. */
+static void texts_have_a_longest_length(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t max;
+    } rows[] = {{"shape", 31},   {"arrivals", 31},      {"spread", 31},
+                {"bodies", 255}, {"url", 255},          {"build_version", 255},
+                {"commit", 255}, {"plan_version", 255}, {"fingerprint", 255}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t more = 0; more < 2; more++) {
+            char line[4096], key[32];
+            snprintf(key, sizeof key, "\"%s\":\"", rows[i].name);
+            const char *at = strstr(HEADER, key);
+            assert_non_null(at);
+            at += strlen(key);
+            int before = (int)(at - HEADER), fill = (int)(rows[i].max + more);
+            int n =
+                snprintf(line, sizeof line, "%.*s%0*d%s", before, HEADER, fill, 0, strchr(at, '"'));
+            struct capture_header h;
+            enum err_code code = capture_read_header((struct span){line, (size_t)n}, &h, NULL);
+            if (code != (more ? ERR_FIELD_RANGE : ERR_OK))
+                fail_msg("%s, %d bytes: %s", rows[i].name, fill, err_name(code));
+        }
+}
+
 static void wrong_intervals_are_refused(void **state)
 {
     (void)state;
@@ -307,6 +417,7 @@ static void wrong_intervals_are_refused(void **state)
         {THREE_VALUES, NO_VALUES, ERR_OK},
         /* Nothing at all was an interval. */
         {INTERVAL, "{}", ERR_FIELD_RANGE},
+        {"\"target\":0,", "", ERR_FIELD_RANGE},
         {"\"start_us\":1,", "", ERR_FIELD_RANGE},
         {"\"due\":1,", "", ERR_FIELD_RANGE},
         {MACHINE, "", ERR_FIELD_RANGE},
@@ -333,6 +444,28 @@ static void wrong_intervals_are_refused(void **state)
          "\"count\":0,\"over\":0,\"sum_ns\":0,\"min_ns\":0,\"max_ns\":0,\"buckets\":"
          "[[1,9223372036854775807],[2,9223372036854775807],[3,2]]",
          ERR_FIELD_RANGE},
+        /* All of them at the least, and at the most, that such a sum can be. */
+        {THREE_VALUES,
+         "\"count\":2,\"over\":0,\"sum_ns\":10,\"min_ns\":5,\"max_ns\":5,\"buckets\":[[5,2]]",
+         ERR_OK},
+        {THREE_VALUES,
+         "\"count\":2,\"over\":0,\"sum_ns\":11,\"min_ns\":5,\"max_ns\":5,\"buckets\":[[5,2]]",
+         ERR_FIELD_RANGE},
+        {THREE_VALUES,
+         "\"count\":2,\"over\":0,\"sum_ns\":9,\"min_ns\":5,\"max_ns\":5,\"buckets\":[[5,2]]",
+         ERR_FIELD_RANGE},
+        {THREE_VALUES,
+         "\"count\":2,\"over\":0,\"sum_ns\":10,\"min_ns\":6,\"max_ns\":4,\"buckets\":[[5,2]]",
+         ERR_FIELD_RANGE},
+        {",\"latency\":{" THREE_VALUES "}",
+         ",\"latency\":{" THREE_VALUES "},\"latency\":{" THREE_VALUES "}", ERR_JSON_DUPLICATE_KEY},
+        {"\"start_us\":1", "\"start_us\":4611686018427387903", ERR_OK},
+        {"\"start_us\":1", "\"start_us\":4611686018427387904", ERR_FIELD_RANGE},
+        {"\"target\":0", "\"target\":4294967295", ERR_OK},
+        {"\"due\":1", "\"due\":9223372036854775807", ERR_OK},
+        {"\"due\":1", "\"due\":9223372036854775808", ERR_FIELD_RANGE},
+        {"\"steal_us\":null", "\"steal_us\":0", ERR_OK},
+        {"\"steal_us\":null", "\"steal_us\":-1", ERR_FIELD_RANGE},
         {"\"connect\":0", "\"connect\":\"1\"", ERR_FIELD_TYPE},
         {"\"connect\":0", "\"connect\":-1", ERR_FIELD_RANGE},
         {"\"target\":0", "\"target\":4294967296", ERR_FIELD_RANGE},
@@ -352,6 +485,22 @@ static void wrong_intervals_are_refused(void **state)
     struct capture_interval interval;
     assert_int_equal(capture_read_interval((struct span){huge, sizeof huge}, &interval, NULL),
                      ERR_LIMIT);
+}
+
+/* Where in a line the fault is; and who does not ask is told the code all the same. */
+static void a_fault_is_told_with_its_offset(void **state)
+{
+    (void)state;
+    struct capture_header h;
+    struct capture_interval i;
+    struct err e = {0};
+    assert_int_equal(capture_read_header(SPAN(HEADER " 1"), &h, &e), ERR_JSON_SYNTAX);
+    assert_int_equal(e.offset, strlen(HEADER) + 1);
+    assert_int_equal(capture_read_header(SPAN(HEADER " 1"), &h, NULL), ERR_JSON_SYNTAX);
+    e = (struct err){0};
+    assert_int_equal(capture_read_interval(SPAN(INTERVAL ","), &i, &e), ERR_JSON_SYNTAX);
+    assert_int_equal(e.offset, strlen(INTERVAL));
+    assert_int_equal(capture_read_interval(SPAN(INTERVAL ","), &i, NULL), ERR_JSON_SYNTAX);
 }
 
 /* Two targets in two intervals of a second: the sum of all lines told of four seconds, and of twice
@@ -441,9 +590,47 @@ static void files(void **state)
             assert_int_equal(total.due, 7);
         }
         capture_done(&c);
+        assert_null(c.intervals);
+        assert_int_equal(c.count, 0);
     }
     struct capture c;
     assert_int_equal(capture_open("/nowhere/at/all", &c, NULL), ERR_SYSTEM);
+}
+
+/* The longest line, and one byte more; its end is no part of it. */
+static void the_longest_line_of_a_file(void **state)
+{
+    (void)state;
+    static char text[CAPTURE_LINE_BYTES_MAX + 3];
+    for (size_t len = CAPTURE_LINE_BYTES_MAX; len <= CAPTURE_LINE_BYTES_MAX + 1; len++) {
+        memset(text, ' ', len);
+        memcpy(text, HEADER, strlen(HEADER));
+        strcpy(text + len, "\n");
+        struct capture c = {0};
+        struct err e = {0};
+        assert_int_equal(capture_open(file_with(text), &c, &e),
+                         len > CAPTURE_LINE_BYTES_MAX ? ERR_LIMIT : ERR_OK);
+        capture_done(&c);
+    }
+}
+
+/* More of them than a file usually has: none is lost, none is another. */
+static void many_intervals_are_read(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    static char text[MANY * 512];
+    size_t len = (size_t)snprintf(text, sizeof text, "%s\n", HEADER);
+    for (int i = 0; i < MANY; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%d%s\n", TIMES("1") "\"due\":", i,
+                                strstr(LINE("1", "0"), ",\"sent\""));
+    struct capture c = {0};
+    struct err e = {0};
+    enum err_code code = capture_open(file_with(text), &c, &e);
+    if (code) fail_msg("line %u: %s", e.line, e.text);
+    assert_int_equal(c.count, MANY);
+    for (uint64_t i = 0; i < MANY; i++) assert_int_equal(c.intervals[i].due, i);
+    capture_done(&c);
 }
 
 int main(void)
@@ -451,14 +638,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_round_trip),
         cmocka_unit_test(interval_round_trip),
+        cmocka_unit_test(values_beyond_the_last_bucket_are_read_back),
         cmocka_unit_test(the_largest_line_fits),
         cmocka_unit_test(adding_up_loses_nothing),
+        cmocka_unit_test(adding_up_adds_every_count),
+        cmocka_unit_test(stages_have_names),
         cmocka_unit_test(adding_up_in_any_order),
         cmocka_unit_test(failed_leaves_connects_out),
         cmocka_unit_test(wrong_headers_are_refused),
+        cmocka_unit_test(texts_have_a_longest_length),
         cmocka_unit_test(wrong_intervals_are_refused),
+        cmocka_unit_test(a_fault_is_told_with_its_offset),
         cmocka_unit_test(targets_share_their_time_and_their_machine),
         cmocka_unit_test(files),
+        cmocka_unit_test(the_longest_line_of_a_file),
+        cmocka_unit_test(many_intervals_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,10 +53,26 @@ static const struct {
     {"not == 1", 0, "unknown attribute `not` (a string is written in quotes)"},
     {"(vip", 4, "expected an operator or `)`, found the end"},
     {"(vip car", 5, "expected an operator or `)`, found `car`"},
+    /* What is long is told in part: names by 40 bytes, calls by 64. */
+    {"vip aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 4,
+     "expected an operator or the end, found `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`"},
+    {"vip aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaax", 4,
+     "expected an operator or the end, found `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`"},
+    {"level == 1234567890123456789012345678901234567890", 9,
+     "`1234567890123456789012345678901234567890` is out of an int's range, which is 64 bits"},
+    {"level == 12345678901234567890123456789012345678901", 9,
+     "`1234567890123456789012345678901234567890` is out of an int's range, which is 64 bits"},
+    {"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb(1)", 0,
+     "`bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb()` is not part of "
+     "Interlude's conditions"},
+    {"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbz(1)", 0,
+     "`bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb()` is not part of "
+     "Interlude's conditions"},
     {"vip)", 3, "expected an operator or the end, found `)`"},
     {"()", 1, "expected a value, found `)`"},
     {"vip && (car ||)", 14, "expected a value, found `)`"},
     {"!", 1, "expected a value, found the end"},
+    {"level.x = 1", 8, "`=` is not an operator; did you mean `==`?"},
     {"= 1", 0, "`=` is not an operator; did you mean `==`?"},
     {"level = 1", 6, "`=` is not an operator; did you mean `==`?"},
     {"vip & car", 4, "`&` is not an operator; did you mean `&&`?"},
@@ -83,6 +99,11 @@ static const struct {
     {"vip @", 4, "`@` has no meaning here"},
     {"\xff", 0, "the byte 0xff has no meaning outside a string"},
     {"'\xff'", 1, "the string is not valid UTF-8"},
+    {"'\xf4\x90\x80\x80'", 1, "the string is not valid UTF-8"},
+    {"'\xed\xa0\x80'", 1, "the string is not valid UTF-8"},
+    {"'\xc1\xbf'", 1, "the string is not valid UTF-8"},
+    {"'\xe0\x9f\xbf'", 1, "the string is not valid UTF-8"},
+    {"'\xf0\x8f\xbf\xbf'", 1, "the string is not valid UTF-8"},
     {"'abc", 0, "a string begins here and does not end"},
     {"'ab\nc'", 0, "a string begins here and does not end on its line"},
     {"'''abc'", 0, "a string begins here and does not end"},
@@ -91,6 +112,9 @@ static const struct {
     {"'\\", 1, "an escape must follow the `\\`"},
     {"'\\x1'", 1,
      "`\\x` is no character here: expected \\xHH, \\uHHHH, \\UHHHHHHHH or \\OOO of a Unicode "
+     "character"},
+    {"'\\U00110000'", 1,
+     "`\\U` is no character here: expected \\xHH, \\uHHHH, \\UHHHHHHHH or \\OOO of a Unicode "
      "character"},
     {"'\\uD800'", 1,
      "`\\u` is no character here: expected \\xHH, \\uHHHH, \\UHHHHHHHH or \\OOO of a Unicode "

@@ -73,6 +73,13 @@ static void both_answers_are_found(void **state)
         {"score", "score == 0.1"},
         {"score", "score < -1e300"},
         {"score", "score > 1e300 && score < 1.5e300"},
+        {"score", "score > 1e300"},
+        {"score", "score > -1e300 && score < -1e299"},
+        {"score", "score < 1.7976931348623157e308"},
+        {"score", "score >= 1.7976931348623157e308"},
+        {"level", "level > 100"},
+        {"level", "level < -100"},
+        {"level", "level > -9223372036854775807 && level < 9223372036854775806"},
         {"score", "score in [2.5, 3]"},
         {"score", "score == 9007199254740992"},
     };
@@ -83,6 +90,40 @@ static void both_answers_are_found(void **state)
         if (!answers(rule, rows[i].name, RULE_FALSE) && !answers(rule, rows[i].name, RULE_ERROR))
             fail_msg("%s: never false", rows[i].text);
     }
+}
+
+/* The literals, a few values of their own, one between each two, and one beyond either end. */
+static void the_values_are_these(void **state)
+{
+    (void)state;
+    static struct rule_values v;
+    static const int64_t ints[] = {0, 7, 3600, 3601, -1, 3, 1803};
+    int slot = attribute_schema_find(&schema, SPAN("level"));
+    rule_values(rule_of("level == 7"), slot, ATTRIBUTE_INT, &v);
+    assert_int_equal(v.count, sizeof ints / sizeof *ints);
+    for (int i = 0; i < v.count; i++) assert_int_equal(v.values[i].i, ints[i]);
+
+    static const int64_t listed[] = {0, 7, 9, 3600, 3601, -1, 3, 8, 1804};
+    rule_values(rule_of("level in [7, 9]"), slot, ATTRIBUTE_INT, &v);
+    assert_int_equal(v.count, sizeof listed / sizeof *listed);
+    for (int i = 0; i < v.count; i++) assert_int_equal(v.values[i].i, listed[i]);
+
+    static const double doubles[] = {0, 0.5, 3600, 7201, -1, 0.25, 1800.25};
+    slot = attribute_schema_find(&schema, SPAN("score"));
+    rule_values(rule_of("score < 0.5"), slot, ATTRIBUTE_DOUBLE, &v);
+    assert_int_equal(v.count, sizeof doubles / sizeof *doubles);
+    for (int i = 0; i < v.count; i++) assert_true(v.values[i].d == doubles[i]);
+
+    static const char *const texts[] = {"gold", "drill", "", "gold "};
+    slot = attribute_schema_find(&schema, SPAN("tier"));
+    rule_values(rule_of("tier == 'gold'"), slot, ATTRIBUTE_STRING, &v);
+    assert_int_equal(v.count, sizeof texts / sizeof *texts);
+    for (int i = 0; i < v.count; i++) assert_true(span_is(v.values[i].s, texts[i]));
+
+    slot = attribute_schema_find(&schema, SPAN("vip"));
+    rule_values(rule_of("vip"), slot, ATTRIBUTE_BOOL, &v);
+    assert_int_equal(v.count, 2);
+    assert_true(!v.values[0].b && v.values[1].b);
 }
 
 static void many_literals_are_cut(void **state)
@@ -115,6 +156,7 @@ int main(void)
     arena_init(&arena, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_answers_are_found),
+        cmocka_unit_test(the_values_are_these),
         cmocka_unit_test(many_literals_are_cut),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

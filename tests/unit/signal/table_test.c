@@ -93,9 +93,23 @@ static void standard_descriptors_are_filled(void **state)
     assert_int_equal(st.st_rdev, null.st_rdev);
 }
 
+/* What a series is written into has room for as many labels as a metric has at most. */
+static void the_most_labels_are_as_many_as_there_may_be(void **state)
+{
+    (void)state;
+    int most = 0;
+    for (int m = 0; m < METRIC_COUNT; m++) {
+        int count = signal_metrics[m].labels[0] != 0;
+        for (const char *at = signal_metrics[m].labels; *at; at++) count += *at == ' ';
+        if (count > most) most = count;
+    }
+    assert_int_equal(most, METRIC_LABELS_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_labels_are_as_many_as_there_may_be),
         cmocka_unit_test(sites_are_well_formed),
         cmocka_unit_test(metrics_are_well_formed),
         cmocka_unit_test(the_document_is_the_table),

@@ -328,14 +328,28 @@ static void says_what_a_line_lacks(void **state)
         {GET "Nonsense\r\n\r\n", "this line has no colon: a field is NAME: VALUE"},
         {GET "X\n", "a line must end in CRLF, not in a bare line feed"},
         {GET "X: a\rb", "a carriage return must be followed by a line feed"},
+        {GET " X: a\r\n", "a line may not begin with white space"},
+        {GET "X : a\r\n", "white space may not stand before a colon"},
+        {GET "Host: b\r\n", "this field may stand only once"},
+        {POST "Content-Type: a/b\r\nContent-Type: a/b\r\n", "this field may stand only once"},
+        {POST "Content-Length: 1\r\nContent-Length: 1\r\n", "this field may stand only once"},
+        {POST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+         "Content-Length and Transfer-Encoding may not stand together"},
+        {POST "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
+         "Content-Length and Transfer-Encoding may not stand together"},
+        {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.0 has no Transfer-Encoding"},
+        {POST "Transfer-Encoding: chunked\r\n\r\n0\r\nHost: a\r\n",
+         "this field may not stand in a trailer"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char bytes[128];
+        char bytes[256];
         size_t len = strlen(rows[i].bytes);
         struct http_reader r;
         memcpy(bytes, rows[i].bytes, len);
         http_reader_init(&r);
-        assert_int_equal(http_read(&r, bytes, len), HTTP_FAILED);
+        enum http_result result = http_read(&r, bytes, len);
+        if (result == HTTP_HEAD_READ) result = http_read(&r, bytes, len);
+        if (result != HTTP_FAILED) fail_msg("%s: %d", rows[i].bytes, result);
         if (!strstr(r.error_text, rows[i].says)) fail_msg("%s: %s", rows[i].bytes, r.error_text);
     }
 }

@@ -154,8 +154,39 @@ static void names_every_status_it_answers(void **state)
         int status = err_status((enum err_code)code);
         if (status && http_reason(status)[0] == '\0') fail_msg("%d has no reason phrase", status);
     }
-    assert_string_equal(http_reason(413), "Content Too Large");
-    assert_string_equal(http_reason(0), "");
+    /* As RFC 9110 and RFC 6585 have them. */
+    static const struct {
+        int status;
+        const char *reason;
+    } rows[] = {
+        {100, "Continue"},
+        {200, "OK"},
+        {204, "No Content"},
+        {304, "Not Modified"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {411, "Length Required"},
+        {413, "Content Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {417, "Expectation Failed"},
+        {421, "Misdirected Request"},
+        {422, "Unprocessable Content"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+    };
+    size_t next = 0;
+    for (int status = 0; status < 600; status++) {
+        bool named = next < sizeof rows / sizeof *rows && rows[next].status == status;
+        assert_string_equal(http_reason(status), named ? rows[next].reason : "");
+        next += named;
+    }
 }
 
 #define TYPE "{\"type\":\"about:blank\",\"title\":"
@@ -193,6 +224,16 @@ static void writes_problems(void **state)
         http_write_problem_body(&b, &rows[i].e);
         memory[b.len] = '\0';
         assert_string_equal(memory, rows[i].text);
+    }
+    /* An offset is told of what is read byte by byte, and of nothing else. */
+    for (int code = ERR_OK + 1; code < ERR_COUNT; code++) {
+        char memory[512];
+        struct buf b = buf_of(memory, sizeof memory - 1);
+        http_write_problem_body(&b, &(struct err){(enum err_code)code, .offset = 17});
+        memory[b.len] = '\0';
+        bool told = code == ERR_JSON_SYNTAX || code == ERR_JSON_DEPTH ||
+                    code == ERR_JSON_DUPLICATE_KEY || code == ERR_HTTP_SYNTAX;
+        assert_int_equal(strstr(memory, ",\"offset\":17}") != NULL, told);
     }
 }
 
