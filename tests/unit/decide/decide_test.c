@@ -385,7 +385,7 @@ static void test_parts_of_a_second_are_rounded_up(void **state)
     } rows[] = {{0, 0}, {1, 1}, {999, 1}, {1000, 1}, {1001, 2}, {1500, 2}, {2000, 2}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct plan *plan = fixture_bare();
-        plan->guardrails.ad_free = fixture_rule(plan, "has(tier) && tier == 'premium'");
+        fixture_ad_free(plan, "has(tier) && tier == 'premium'");
         plan->policies[GREEDY].actions = N | P1;
         for (int a = 0; a < 4; a++) plan->actions.actions[a].cooldown_ms = rows[i].ms;
         for (int a = 1; a < 4; a++) plan->actions.actions[a].max_duration_ms = rows[i].ms;

@@ -46,8 +46,8 @@ static void add_prior(struct policy *policy)
 static struct plan *plan_of_accounts(void)
 {
     struct plan *plan = fixture_bare();
-    plan->guardrails.ad_free = fixture_rule(plan, "has(tier) && tier == 'premium'");
-    fixture_cap(&plan->guardrails.ads_per_hour, fixture_rule(plan, "has(car)"), 2);
+    fixture_ad_free(plan, "has(tier) && tier == 'premium'");
+    fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, fixture_rule(plan, "has(car)"), 2);
     add_experiments(plan);
     plan->policies[GREEDY].actions = N | P1;
     plan->policies[GREEDY].max_posterior_age_us = 1000000;
@@ -128,10 +128,11 @@ static void test_every_guardrail_is_told(void **state)
     (void)state;
     for (int permissive = 0; permissive < 2; permissive++) {
         struct plan *plan = fixture_plan();
-        struct plan_guardrails *g = &plan->guardrails;
-        g->cooldown = g->content_remaining = g->content_boundary = true;
-        fixture_cap(&g->ads_per_day, NULL, 9);
-        g->permissive = permissive ? ~0u : 0;
+        for (int g = GUARDRAIL_AD_FREE + 1; g < GUARDRAIL_COUNT; g++)
+            if (guardrail_table[g].shape == GUARDRAIL_SWITCH)
+                fixture_guardrail(plan, (enum guardrail_code)g);
+        fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, NULL, 9);
+        fixture_permissive(plan, permissive ? ~(uint64_t)0 : 0);
         fixture_finish(plan);
         json_t *reply = explained(plan, "{'explain':true,'last':{'seconds_ago':-1}}");
         json_t *mask = json_array_get(json_object_get(reply, "considered"), 3);

@@ -18,13 +18,13 @@ static void of_nobody(struct plan *plan, const struct rule *rule)
 
 static void of_the_gate(struct plan *plan, const struct rule *rule)
 {
-    plan->guardrails.ad_free = rule;
+    fixture_guardrail(plan, GUARDRAIL_AD_FREE)->when = rule;
 }
 
 static void of_a_cap(struct plan *plan, const struct rule *rule)
 {
-    fixture_cap(&plan->guardrails.ads_per_day, NULL, 3);
-    fixture_cap(&plan->guardrails.ads_per_day, rule, 3);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, NULL, 3);
+    fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, rule, 3);
 }
 
 /* The last of its rules, and the policy that learned ones fall back to. */
@@ -80,60 +80,29 @@ static void test_the_time_is_there_where_something_reads_it(void **state)
 
 /* ---- what each guardrail reads, and what it needs ---- */
 
-static void put_grace(struct plan_guardrails *g)
-{
-    g->grace_period_ms = 0;
-}
-static void put_gap(struct plan_guardrails *g)
-{
-    g->min_gap_ms = 0;
-}
-static void put_cooldown(struct plan_guardrails *g)
-{
-    g->cooldown = true;
-}
-static void put_remaining(struct plan_guardrails *g)
-{
-    g->content_remaining = true;
-}
-static void put_boundary(struct plan_guardrails *g)
-{
-    g->content_boundary = true;
-}
-static void put_hour(struct plan_guardrails *g)
-{
-    fixture_cap(&g->ads_per_hour, NULL, 1);
-}
-static void put_seconds(struct plan_guardrails *g)
-{
-    fixture_cap(&g->ad_seconds_per_hour, NULL, 1);
-}
-static void put_day(struct plan_guardrails *g)
-{
-    fixture_cap(&g->ads_per_day, NULL, 1);
-}
-
 static void test_what_each_guardrail_reads(void **state)
 {
     (void)state;
     static const struct {
-        void (*put)(struct plan_guardrails *);
+        int guardrail;
         const char *read, *needed;
     } rows[] = {
-        {NULL, "", ""},
-        {put_grace, "elapsed_s", "elapsed_s"},
-        {put_gap, "seconds_since_last_break_end breaks_in_session", "seconds_since_last_break_end"},
-        {put_cooldown, "last.seconds_ago last.cooldown_s", "last.seconds_ago last.cooldown_s"},
-        {put_remaining, "content_remaining_s", "content_remaining_s"},
-        {put_boundary, "at_content_boundary", "at_content_boundary"},
-        {put_hour, "ads_last_hour", "ads_last_hour"},
-        {put_seconds, "ad_seconds_last_hour", "ad_seconds_last_hour"},
-        {put_day, "ads_today", "ads_today"},
+        {-1, "", ""},
+        {GUARDRAIL_GRACE_PERIOD, "elapsed_s", "elapsed_s"},
+        {GUARDRAIL_MIN_GAP, "seconds_since_last_break_end breaks_in_session",
+         "seconds_since_last_break_end"},
+        {GUARDRAIL_COOLDOWN, "last.seconds_ago last.cooldown_s",
+         "last.seconds_ago last.cooldown_s"},
+        {GUARDRAIL_CONTENT_REMAINING, "content_remaining_s", "content_remaining_s"},
+        {GUARDRAIL_CONTENT_BOUNDARY, "at_content_boundary", "at_content_boundary"},
+        {GUARDRAIL_ADS_PER_HOUR, "ads_last_hour", "ads_last_hour"},
+        {GUARDRAIL_AD_SECONDS_PER_HOUR, "ad_seconds_last_hour", "ad_seconds_last_hour"},
+        {GUARDRAIL_ADS_PER_DAY, "ads_today", "ads_today"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char read[512], needed[512];
         struct plan *plan = fixture_bare();
-        if (rows[i].put) rows[i].put(&plan->guardrails);
+        if (rows[i].guardrail >= 0) fixture_guardrail(plan, (enum guardrail_code)rows[i].guardrail);
         fixture_finish(plan);
         slots_text(plan, plan->guardrails_read, read);
         slots_text(plan, plan->guardrails_needed, needed);
@@ -149,9 +118,8 @@ static void test_what_conditions_read(void **state)
     (void)state;
     char text[512];
     struct plan *plan = fixture_bare();
-    plan->guardrails.ad_free = fixture_rule(plan, "has(tier) && tier == 'premium' && car");
-    fixture_cap(&plan->guardrails.ads_per_day, fixture_rule(plan, "!has(consent) || background"),
-                1);
+    fixture_ad_free(plan, "has(tier) && tier == 'premium' && car");
+    fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, fixture_rule(plan, "!has(consent) || background"), 1);
     /* Twice: what was found before is not added to. */
     plan->gate_read = plan->gate_needed = ~(uint64_t)0;
     plan->guardrails_read = plan->guardrails_needed = ~(uint64_t)0;

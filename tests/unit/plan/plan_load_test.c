@@ -326,7 +326,7 @@ static void test_durations_and_shares(void **state)
         snprintf(text, sizeof text, "min_gap: %s", durations[i].text);
         struct plan *plan = plan_with("min_gap: 5m", text);
         assert_non_null(plan);
-        assert_int_equal(plan->guardrails.min_gap_ms, durations[i].ms);
+        assert_int_equal(guardrail(plan, MIN_GAP)->ms, durations[i].ms);
         plan_free(plan);
     }
     static const struct {
@@ -384,20 +384,23 @@ static void test_permissive_guardrails(void **state)
         for (int only = 0; only < 2; only++) {
             struct buf b = buf_of(memory, sizeof memory);
             buf_format(&b, "%.*sguardrails:\n", before, demo.data);
-            uint32_t expected = 0;
+            uint64_t expected = 0, found = 0;
             for (int k = 0; k < ROWS; k++) {
                 if (only && i >= 0 && k != i) continue;
                 buf_format(&b, "  %s: %s\n", rows[k].name, rows[k].value);
-                if (i < 0 || k == i) expected |= 1u << rows[k].reason;
+                if (i < 0 || k == i) expected |= REASON_BIT(rows[k].reason);
             }
             if (i < 0 || only)
                 buf_lit(&b, "  on_unknown: permissive\n...\n");
             else
                 buf_format(&b, "  on_unknown: {%s: permissive}\n...\n", rows[i].name);
             struct plan *plan = load_good(buf_text(&b), i < 0 ? "all" : rows[i].name);
-            if (plan->guardrails.permissive != expected)
-                fail_msg("%s: %#x, not %#x", i < 0 ? "all" : rows[i].name,
-                         plan->guardrails.permissive, expected);
+            for (int g = 0; g < plan->guardrail_count; g++)
+                if (plan->guardrails[g].permissive)
+                    found |= REASON_BIT(plan->guardrails[g].row->reason);
+            if (found != expected)
+                fail_msg("%s: %#llx, not %#llx", i < 0 ? "all" : rows[i].name,
+                         (unsigned long long)found, (unsigned long long)expected);
             plan_free(plan);
         }
 }
