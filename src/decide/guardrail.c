@@ -143,9 +143,7 @@ static action_set costing_more(const struct plan *plan, int64_t left, enum guard
 {
     action_set over = 0;
     for (int i = 0; i < plan->actions.count; i++) {
-        const struct action *action = &plan->actions.actions[i];
-        int64_t cost = unit == GUARDRAIL_ADS ? action->ads : seconds_up(action->max_duration_ms);
-        if (cost > left) over |= action_bit(i);
+        if (guardrail_cost(unit, &plan->actions.actions[i]) > left) over |= action_bit(i);
     }
     return over;
 }
@@ -226,14 +224,15 @@ int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *requ
 #define MASK_AND_LEFT(name) .mask = mask_##name, .left_s = left_##name
 
 const struct guardrail guardrail_table[GUARDRAIL_COUNT] = {
-#define ROW(CODE, WORD, SHAPE, UNIT, NEEDED, READ, FUNCTIONS, HELP) \
-    [GUARDRAIL_##CODE] = {.word = {WORD, sizeof(WORD) - 1},         \
-                          .reason = REASON_##CODE,                  \
-                          .shape = GUARDRAIL_##SHAPE,               \
-                          .unit = GUARDRAIL_##UNIT,                 \
-                          .needed = (NEEDED),                       \
-                          .read = (READ),                           \
-                          .help = (HELP),                           \
+#define ROW(CODE, WORD, SHAPE, UNIT, NEEDED, READ, FUNCTIONS, HELP, WHY) \
+    [GUARDRAIL_##CODE] = {.word = {WORD, sizeof(WORD) - 1},              \
+                          .reason = REASON_##CODE,                       \
+                          .shape = GUARDRAIL_##SHAPE,                    \
+                          .unit = GUARDRAIL_##UNIT,                      \
+                          .needed = (NEEDED),                            \
+                          .read = (READ),                                \
+                          .help = (HELP),                                \
+                          .why = (WHY),                                  \
                           FUNCTIONS},
     GUARDRAILS(ROW)
 #undef ROW
