@@ -64,27 +64,43 @@ static int check_file(const char *path, bool strict, struct plan_errors *warning
     return code;
 }
 
+static int check_schema(void)
+{
+    char *memory = malloc(PLAN_BYTES_MAX);
+    if (!memory) return check_no_memory();
+    struct buf b = buf_of(memory, PLAN_BYTES_MAX);
+    plan_schema(&b);
+    INVARIANT(!b.full);
+    fwrite(b.data, 1, b.len, stdout);
+    free(memory);
+    return app_output_end();
+}
+
 static const char usage[] =
-    "interlude check [--strict] FILE\n"
+    "interlude check [--strict] FILE | --schema\n"
     "\n"
     "Prints the plan as it would run, every default filled in, and every warning; or every error\n"
     "in it, with line and column.\n"
     "\n"
     "  FILE                  the plan; `-` reads stdin\n"
     "  --strict              warnings are errors (off)\n"
+    "  --schema              print what may stand in a plan, as a JSON Schema, and check none\n"
     "\n"
     "Exit codes: 0 the plan can be served, 1 it has an error, 2 usage, or it can't be read.\n";
 
 int cmd_check(int argc, char **argv)
 {
-    static const char *const options[] = {"--strict", NULL};
+    static const char *const options[] = {"--strict", "--schema", NULL};
     const char *path = NULL;
     bool strict = false;
     if (app_help_asked(argc, argv)) {
         fputs(usage, stdout);
         return app_output_end();
     }
+    if (argc == 2 && !strcmp(argv[1], "--schema")) return check_schema();
     for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--schema"))
+            return app_usage_error("check", "takes nothing beside", argv[i]);
         if (!strcmp(argv[i], "--strict"))
             strict = true;
         else if (argv[i][0] == '-' && argv[i][1])

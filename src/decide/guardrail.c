@@ -1,10 +1,5 @@
 #include "decide/guardrail.h"
 
-static int64_t seconds_up(int64_t ms)
-{
-    return ms / 1000 + (ms % 1000 > 0);
-}
-
 /* Something that the guardrail reads is not known: whether it is in force. */
 static bool in_force_unknown(const struct plan_guardrail *g, struct decision *out)
 {
@@ -69,7 +64,7 @@ static void mask_grace_period(const struct plan_guardrail *g, struct mask *m)
 {
     if (!attribute_known(m->attributes, ATTRIBUTE_SLOT_ELAPSED_S))
         take_unknown(g, m);
-    else if (m->attributes->values[ATTRIBUTE_SLOT_ELAPSED_S].i < seconds_up(g->ms))
+    else if (m->attributes->values[ATTRIBUTE_SLOT_ELAPSED_S].i < g->s)
         take(g, m, m->from);
 }
 
@@ -78,7 +73,7 @@ static int64_t left_grace_period(const struct plan_guardrail *g, const struct at
 {
     (void)ads;
     if (!attribute_known(a, ATTRIBUTE_SLOT_ELAPSED_S)) return 0;
-    return seconds_up(g->ms) - a->values[ATTRIBUTE_SLOT_ELAPSED_S].i;
+    return g->s - a->values[ATTRIBUTE_SLOT_ELAPSED_S].i;
 }
 
 static bool no_break_yet(const struct attributes *a)
@@ -91,7 +86,7 @@ static void mask_min_gap(const struct plan_guardrail *g, struct mask *m)
 {
     const int slot = ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END;
     if (attribute_known(m->attributes, slot)) {
-        if (m->attributes->values[slot].i < seconds_up(g->ms)) take(g, m, m->from);
+        if (m->attributes->values[slot].i < g->s) take(g, m, m->from);
     } else if (!no_break_yet(m->attributes)) {
         take_unknown(g, m);
     }
@@ -101,8 +96,8 @@ static void mask_min_gap(const struct plan_guardrail *g, struct mask *m)
 static int64_t left_min_gap(const struct plan_guardrail *g, const struct attributes *a, bool ads)
 {
     const int slot = ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END;
-    if (ads) return seconds_up(g->ms);
-    return attribute_known(a, slot) ? seconds_up(g->ms) - a->values[slot].i : 0;
+    if (ads) return g->s;
+    return attribute_known(a, slot) ? g->s - a->values[slot].i : 0;
 }
 
 static bool last_known(const struct attributes *a)
@@ -138,16 +133,13 @@ static int64_t left_cooldown(const struct plan_guardrail *g, const struct attrib
     return whole + (left > (double)whole);
 }
 
-/* Actions that cost more than `left`. */
-static action_set costing_more(const struct plan *plan, int64_t left, enum guardrail_unit unit)
+/* Takes the actions that cost more than `left`. */
+static void take_above(const struct plan_guardrail *g, struct mask *m, int64_t left)
 {
     action_set over = 0;
-    for (int i = 0; i < plan->actions.count; i++) {
-        const struct action *action = &plan->actions.actions[i];
-        int64_t cost = unit == GUARDRAIL_ADS ? action->ads : seconds_up(action->max_duration_ms);
-        if (cost > left) over |= action_bit(i);
-    }
-    return over;
+    for (int i = 0; i < m->plan->actions.count; i++)
+        if (g->cost[i] > left) over |= action_bit(i);
+    take(g, m, over);
 }
 
 /* The smallest `max` of the items that hold; -1: none does. */
@@ -171,7 +163,7 @@ static void mask_cap(const struct plan_guardrail *g, struct mask *m)
         return;
     }
     int64_t used = m->attributes->values[slot].i;
-    take(g, m, costing_more(m->plan, used >= max ? 0 : max - used, g->row->unit));
+    take_above(g, m, used >= max ? 0 : max - used);
 }
 
 static void mask_content_remaining(const struct plan_guardrail *g, struct mask *m)
@@ -180,7 +172,7 @@ static void mask_content_remaining(const struct plan_guardrail *g, struct mask *
     if (!attribute_known(m->attributes, slot))
         take_unknown(g, m);
     else
-        take(g, m, costing_more(m->plan, m->attributes->values[slot].i, g->row->unit));
+        take_above(g, m, m->attributes->values[slot].i);
 }
 
 static void mask_content_boundary(const struct plan_guardrail *g, struct mask *m)
@@ -209,10 +201,9 @@ action_set guardrail_mask(const struct plan *plan, const struct request *request
 int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *request, int64_t own_ms,
                              bool ads)
 {
-    int64_t cooldown_s = seconds_up(own_ms);
-    for (int i = plan->gate_count; i < plan->guardrail_count; i++) {
-        const struct plan_guardrail *g = &plan->guardrails[i];
-        if (!g->row->left_s) continue;
+    int64_t cooldown_s = (own_ms + 999) / 1000;
+    for (uint32_t rest = plan->guardrails_left; rest; rest &= rest - 1) {
+        const struct plan_guardrail *g = &plan->guardrails[__builtin_ctz(rest)];
         int64_t left_s = g->row->left_s(g, &request->attributes, ads);
         if (left_s > cooldown_s) cooldown_s = left_s;
     }
@@ -226,14 +217,15 @@ int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *requ
 #define MASK_AND_LEFT(name) .mask = mask_##name, .left_s = left_##name
 
 const struct guardrail guardrail_table[GUARDRAIL_COUNT] = {
-#define ROW(CODE, WORD, SHAPE, UNIT, NEEDED, READ, FUNCTIONS, HELP) \
-    [GUARDRAIL_##CODE] = {.word = {WORD, sizeof(WORD) - 1},         \
-                          .reason = REASON_##CODE,                  \
-                          .shape = GUARDRAIL_##SHAPE,               \
-                          .unit = GUARDRAIL_##UNIT,                 \
-                          .needed = (NEEDED),                       \
-                          .read = (READ),                           \
-                          .help = (HELP),                           \
+#define ROW(CODE, WORD, SHAPE, UNIT, NEEDED, READ, FUNCTIONS, HELP, WHY) \
+    [GUARDRAIL_##CODE] = {.word = {WORD, sizeof(WORD) - 1},              \
+                          .reason = REASON_##CODE,                       \
+                          .shape = GUARDRAIL_##SHAPE,                    \
+                          .unit = GUARDRAIL_##UNIT,                      \
+                          .needed = (NEEDED),                            \
+                          .read = (READ),                                \
+                          .help = (HELP),                                \
+                          .why = (WHY),                                  \
                           FUNCTIONS},
     GUARDRAILS(ROW)
 #undef ROW

@@ -22,7 +22,7 @@ struct guardrail {
     enum guardrail_shape shape;
     enum guardrail_unit unit;
     uint64_t needed, read; /* bits of attribute slots */
-    const char *help;
+    const char *help, *why;
 
     /* Either of these. `gate` holds before a policy is asked: then none is, and the answer is no
      * ad. `mask` takes actions away. */
@@ -35,6 +35,14 @@ struct guardrail {
 };
 
 extern const struct guardrail guardrail_table[GUARDRAIL_COUNT];
+
+/* What an action costs of a cap in that unit. */
+static inline int64_t guardrail_cost(enum guardrail_unit unit, const struct action *action)
+{
+    if (unit == GUARDRAIL_ADS) return action->ads;
+    if (unit == GUARDRAIL_SECONDS) return (action->max_duration_ms + 999) / 1000;
+    return action->ads > 0; /* a break */
+}
 
 /* Whether a gate settles the decision. Adds to out->masked, assumed and unenforced; `out` may be
  * NULL. */

@@ -69,12 +69,22 @@ static void read_guardrail(const struct plan_guardrail *g, uint64_t *read, uint6
     for (int i = 0; i < g->cap.count; i++) read_rule(g->cap.items[i].when, read, needed);
 }
 
+static void finish_guardrail(struct plan *plan, struct plan_guardrail *g)
+{
+    g->s = (g->ms + 999) / 1000;
+    for (int i = 0; i < plan->actions.count; i++)
+        g->cost[i] = (int32_t)guardrail_cost(g->row->unit, &plan->actions.actions[i]);
+}
+
 static void read_guardrails(struct plan *plan)
 {
     plan->guardrails_read = plan->guardrails_needed = plan->gate_read = plan->gate_needed = 0;
     plan->gate_count = 0;
+    plan->guardrails_left = 0;
     for (int i = 0; i < plan->guardrail_count; i++) {
-        const struct plan_guardrail *g = &plan->guardrails[i];
+        struct plan_guardrail *g = &plan->guardrails[i];
+        finish_guardrail(plan, g);
+        if (g->row->left_s) plan->guardrails_left |= 1u << i;
         read_guardrail(g, &plan->guardrails_read, &plan->guardrails_needed);
         if (!g->row->gate) continue;
         read_guardrail(g, &plan->gate_read, &plan->gate_needed);

@@ -54,6 +54,9 @@ struct plan_guardrail {
     const struct rule *when;
     int64_t ms;
     struct plan_cap cap;
+    /* What follows from them: `ms`, rounded up to a second; what each action costs of the unit. */
+    int64_t s;
+    int32_t cost[ACTIONS_MAX];
 };
 
 struct plan {
@@ -80,6 +83,7 @@ struct plan {
     struct plan_experiment experiments[PLAN_EXPERIMENTS_MAX];
     /* Those that the plan names, in the table's order: so the gates come first. */
     int guardrail_count, gate_count;
+    uint32_t guardrails_left; /* bit i: guardrails[i] may lengthen a cooldown */
     struct plan_guardrail guardrails[GUARDRAIL_COUNT];
 
     /* What the guardrails read: all of them, and the gates alone, which are all that is looked at

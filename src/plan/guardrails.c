@@ -171,7 +171,7 @@ static const struct key_kind kind_on_unknown = {read_on_unknown, print_on_unknow
 
 /* In the order of enum guardrail_code; what is no row of the table stands after them. */
 static const struct key guardrail_rows[] = {
-#define ROW(code, word, shape, unit, needed, read, functions, text) \
+#define ROW(code, word, shape, unit, needed, read, functions, text, why) \
     {word, shape(code), .help = (text)},
     GUARDRAILS(ROW)
 #undef ROW

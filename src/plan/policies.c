@@ -212,6 +212,8 @@ static const struct key policy_rows[] = {
          "another, the eligible one with the most ads not above it is served. That is this "
          "policy's choice: reason `policy`, no `wanted`, and the action's own cooldown, not the "
          "rule's"},
+    {"z", KEY_DOUBLE(policy, z), .max = 100, .initial = "1", .traits = POLICY_HAS_Z,
+     .help = "standard deviations that are added to the expected value: more of them, more trying"},
     {"prior", .kind = &kind_prior, .traits = POLICY_HAS_POSTERIORS,
      .help = "`{alpha: 1, beta: 1}` for every action used, or one for each: `{none: {...}, pod_1: "
              "{...}}`, all of one family. Families: `{alpha, beta}`, `{mean, variance}`, `{mu, "

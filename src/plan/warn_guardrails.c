@@ -59,13 +59,12 @@ static void warn_ad_free(struct warn *w, const struct yaml_tree *node,
 
 /* ---- caps ---- */
 
-/* Of the smallest pod: ads, or seconds. */
-static int64_t least_cost(const struct action_table *table, bool seconds)
+/* Of the smallest pod. */
+static int64_t least_cost(const struct action_table *table, enum guardrail_unit unit)
 {
     int64_t least = INT64_MAX;
     for (int i = 0; i < table->count; i++) {
-        const struct action *a = &table->actions[i];
-        int64_t cost = seconds ? a->max_duration_ms / 1000 : a->ads;
+        int64_t cost = guardrail_cost(unit, &table->actions[i]);
         if (action_in(table->with_ads, i) && cost < least) least = cost;
     }
     return least;
@@ -73,33 +72,32 @@ static int64_t least_cost(const struct action_table *table, bool seconds)
 
 /* `max: 0` with a condition is how a plan says that nobody hears ads there. */
 static void warn_cap_max(struct warn *w, const struct yaml_tree *node, int64_t max,
-                         bool conditional, bool seconds)
+                         bool conditional, enum guardrail_unit unit)
 {
-    int64_t least = least_cost(&w->l->plan->actions, seconds);
+    static const char *const units[][2] = {[GUARDRAIL_ADS] = {"ad", "ads"},
+                                           [GUARDRAIL_SECONDS] = {"second", "seconds"},
+                                           [GUARDRAIL_BREAKS] = {"break", "breaks"}};
+    int64_t least = least_cost(&w->l->plan->actions, unit);
     if (max >= least || (conditional && max == 0)) return;
     load_warning(
         w->l, node->place,
         "no ad ever plays under this cap: the smallest pod has %lld %s, and it allows %lld",
-        (long long)least,
-        seconds      ? "seconds"
-        : least == 1 ? "ad"
-                     : "ads",
-        (long long)max);
+        (long long)least, units[unit][least != 1], (long long)max);
 }
 
 static void warn_cap(struct warn *w, const struct yaml_tree *node, const struct plan_guardrail *g)
 {
-    bool seconds = g->row->unit == GUARDRAIL_SECONDS;
+    enum guardrail_unit unit = g->row->unit;
     const struct plan_cap *cap = &g->cap;
     if (node->kind != TREE_SEQUENCE) {
-        warn_cap_max(w, node, cap->items[0].max, false, seconds);
+        warn_cap_max(w, node, cap->items[0].max, false, unit);
         return;
     }
     int i = 0;
     for (const struct yaml_tree *item = node->first; item; item = item->next, i++) {
         const struct rule *when = cap->items[i].when;
         warn_condition(w, yaml_tree_find(item, SPAN("when")), when);
-        warn_cap_max(w, yaml_tree_find(item, SPAN("max")), cap->items[i].max, when, seconds);
+        warn_cap_max(w, yaml_tree_find(item, SPAN("max")), cap->items[i].max, when, unit);
     }
 }
 

@@ -23,6 +23,7 @@ enum policy_trait {
     POLICY_HAS_RULES = 1,
     POLICY_HAS_POSTERIORS = 2, /* reads them, and needs a fallback for when there are none */
     POLICY_DRAWS = 4,          /* its choice is random, floor or not */
+    POLICY_HAS_Z = 8,
 };
 
 /* X(CODE, word, traits, function, help): all that there is to know of a kind of policy, but for the
@@ -32,7 +33,9 @@ enum policy_trait {
     X(THOMPSON, "thompson", POLICY_HAS_POSTERIORS | POLICY_DRAWS, thompson_choose,       \
       "one draw from each posterior, the best wins")                                     \
     X(GREEDY, "greedy", POLICY_HAS_POSTERIORS, greedy_choose, "the best expected value") \
-    X(UNIFORM, "uniform", POLICY_DRAWS, uniform_choose, "any action")
+    X(UNIFORM, "uniform", POLICY_DRAWS, uniform_choose, "any action")                    \
+    X(UCB, "ucb", POLICY_HAS_POSTERIORS | POLICY_HAS_Z, ucb_choose,                      \
+      "the best of the expected values, each with `z` standard deviations added")
 
 #define POLICY_ENUM(code, ...) POLICY_##code,
 enum policy_kind { POLICY_KINDS(POLICY_ENUM) POLICY_KIND_COUNT };
@@ -70,6 +73,7 @@ struct policy {
     bool values_equal; /* offset and weight are the same for every action used */
     double floor;      /* in [0, 1] */
     enum floor_toward floor_toward;
+    double z; /* standard deviations that are added to the mean, in [0, 100] */
 
     /* What the conditions of its rules and of its fallback's read: see rule_reads, rule_needs. */
     uint64_t attributes_read, attributes_needed;

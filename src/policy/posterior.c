@@ -1,6 +1,7 @@
 #include "policy/posterior.h"
 
 #include <float.h>
+#include <math.h>
 
 static const char *const parameter_names[PARAMETER_COUNT] = {
     [PARAMETER_ALPHA] = "alpha",       [PARAMETER_BETA] = "beta", [PARAMETER_MEAN] = "mean",
@@ -129,4 +130,31 @@ double posterior_mean(const struct posterior *p)
         break;
     }
     return p->p[0];
+}
+
+static double deviation_beta(double alpha, double beta)
+{
+    double mean = mean_beta(alpha, beta);
+    return sqrt(mean * (1 - mean) / (alpha + beta + 1));
+}
+
+double posterior_deviation(const struct posterior *p)
+{
+    double deviation = 0;
+    switch ((enum posterior_family)p->family) {
+    case FAMILY_BETA:
+        return deviation_beta(p->p[0], p->p[1]);
+    case FAMILY_NORMAL:
+        return sqrt(p->p[1]);
+    case FAMILY_NIG:
+        if (p->p[2] <= 1) return DBL_MAX;
+        deviation = sqrt(p->p[3] / p->p[1] / (p->p[2] - 1));
+        break;
+    case FAMILY_GAMMA:
+        deviation = sqrt(p->p[0]) / p->p[1];
+        break;
+    case FAMILY_COUNT:
+        break;
+    }
+    return deviation <= DBL_MAX ? deviation : DBL_MAX;
 }

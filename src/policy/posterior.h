@@ -60,4 +60,9 @@ bool posterior_make(enum posterior_family family, const double values[PARAMETER_
 /* The mean: alpha / (alpha + beta); mean; mu; shape / rate. Finite: at most DBL_MAX. */
 double posterior_mean(const struct posterior *p);
 
+/* The standard deviation: sqrt(m (1 - m) / (alpha + beta + 1)) of a Beta with mean m;
+ * sqrt(variance); of a Normal-inverse-gamma's mean, sqrt(beta / (lambda (alpha - 1))), which no
+ * alpha up to 1 has: then DBL_MAX; sqrt(shape) / rate. From 0 to DBL_MAX. */
+double posterior_deviation(const struct posterior *p);
+
 #endif

@@ -1,5 +1,6 @@
 """interlude check: what it prints, and how it ends."""
 
+import json
 import os
 import re
 import subprocess
@@ -74,6 +75,14 @@ class Check(unittest.TestCase):
             self.assertEqual(again.returncode, 0, again.stderr)
             self.assertNotIn("the shares sum", again.stderr)
             self.assertEqual(first.split("\n", 1)[1], again.stdout.split("\n", 1)[1])
+
+    def test_the_schema(self):
+        run = check("--schema")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        with open(os.path.join(ROOT, "docs", "plan.schema.json"), encoding="utf-8") as f:
+            self.assertEqual(json.loads(run.stdout), json.load(f))
+        for wrong in (["--schema", "x"], ["x", "--schema"]):
+            self.assertEqual(check(*wrong).returncode, 2)
 
     def test_usage(self):
         for args in [], ["--strict"], ["a", "b"], ["--lenient", "a"], ["--strict", "--", "a"]:

@@ -224,7 +224,7 @@ class Help(unittest.TestCase):
     def test_a_program_says_its_own_name(self):
         for argument in "--version", "version":
             told = interlude(argument)
-            self.assertRegex(told.stdout, r"\Ainterlude \d+\.\d+\.\d+ \(\w+\)\n\Z")
+            self.assertRegex(told.stdout, r"\Ainterlude \d+\.\d+\.\d+ \(\w+(-dirty)?\)\n\Z")
             self.assertEqual(lab.run(argument).stdout,
                              told.stdout.replace("interlude ", "interlude-lab ", 1))
 

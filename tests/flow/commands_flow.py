@@ -35,7 +35,7 @@ class Programs(unittest.TestCase):
         for argument in "version", "--version":
             ran = run(argument)
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-            self.assertRegex(ran.stdout, r"^interlude %s \(\w+\)\n$" % version.replace(".", r"\."))
+            self.assertRegex(ran.stdout, r"^interlude %s \(\w+(-dirty)?\)\n$" % version.replace(".", r"\."))
 
     def test_help_is_told_where_it_is_asked_for(self):
         for name, program in self.programs():

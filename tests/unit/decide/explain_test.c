@@ -128,10 +128,11 @@ static void test_every_guardrail_is_told(void **state)
     (void)state;
     for (int permissive = 0; permissive < 2; permissive++) {
         struct plan *plan = fixture_plan();
-        for (int g = GUARDRAIL_AD_FREE + 1; g < GUARDRAIL_COUNT; g++)
-            if (guardrail_table[g].shape == GUARDRAIL_SWITCH)
-                fixture_guardrail(plan, (enum guardrail_code)g);
-        fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, NULL, 9);
+        for (int g = GUARDRAIL_AD_FREE + 1; g < GUARDRAIL_COUNT; g++) {
+            struct plan_guardrail *named = fixture_guardrail(plan, (enum guardrail_code)g);
+            if (named->row->shape == GUARDRAIL_CAP && !named->cap.count)
+                fixture_cap(plan, (enum guardrail_code)g, NULL, 9);
+        }
         fixture_permissive(plan, permissive ? ~(uint64_t)0 : 0);
         fixture_finish(plan);
         json_t *reply = explained(plan, "{'explain':true,'last':{'seconds_ago':-1}}");

@@ -11,54 +11,47 @@
 #include <cmocka.h>
 
 /* The guardrails that a row's plan names. */
+/* Of the plans here, each guardrail with one value: as bits, for those that a row's plan names. */
 enum {
-    GRACE = 1 << 0, /* 180 s */
-    GAP = 1 << 1,   /* 300 s */
-    COOLDOWN = 1 << 2,
-    HOUR = 1 << 3,    /* 6 ads */
-    SECONDS = 1 << 4, /* 120 s */
-    DAY = 1 << 5,     /* 10 ads */
-    REMAINING = 1 << 6,
-    BOUNDARY = 1 << 7,
-    AD_FREE = 1 << 8, /* tier == 'premium' */
-    EVERY = (1 << 9) - 1,
+    AD_FREE = 1 << GUARDRAIL_AD_FREE,    /* tier == 'premium' */
+    GRACE = 1 << GUARDRAIL_GRACE_PERIOD, /* 180 s */
+    GAP = 1 << GUARDRAIL_MIN_GAP,        /* 300 s */
+    COOLDOWN = 1 << GUARDRAIL_COOLDOWN,
+    HOUR = 1 << GUARDRAIL_ADS_PER_HOUR,             /* 6 ads */
+    SECONDS = 1 << GUARDRAIL_AD_SECONDS_PER_HOUR,   /* 120 s */
+    DAY = 1 << GUARDRAIL_ADS_PER_DAY,               /* 10 ads */
+    BREAKS = 1 << GUARDRAIL_MAX_BREAKS_PER_SESSION, /* 4 breaks */
+    REMAINING = 1 << GUARDRAIL_CONTENT_REMAINING,
+    BOUNDARY = 1 << GUARDRAIL_CONTENT_BOUNDARY,
+    EVERY = (1 << GUARDRAIL_COUNT) - 1,
 };
 
-static const enum reason reasons_of_bits[] = {
-    REASON_GRACE_PERIOD,
-    REASON_MIN_GAP,
-    REASON_COOLDOWN,
-    REASON_ADS_PER_HOUR,
-    REASON_AD_SECONDS_PER_HOUR,
-    REASON_ADS_PER_DAY,
-    REASON_CONTENT_REMAINING,
-    REASON_CONTENT_BOUNDARY,
-    REASON_AD_FREE,
+/* Milliseconds, or what a cap allows. */
+static const int64_t values[GUARDRAIL_COUNT] = {
+    [GUARDRAIL_GRACE_PERIOD] = 180000, [GUARDRAIL_MIN_GAP] = 300000,
+    [GUARDRAIL_ADS_PER_HOUR] = 6,      [GUARDRAIL_AD_SECONDS_PER_HOUR] = 120,
+    [GUARDRAIL_ADS_PER_DAY] = 10,      [GUARDRAIL_MAX_BREAKS_PER_SESSION] = 4,
 };
 
 static struct plan *plan_of(uint32_t named, uint32_t permissive)
 {
     struct plan *plan = fixture_bare();
-    uint64_t reasons = 0;
-    if (named & GRACE) fixture_period(plan, GUARDRAIL_GRACE_PERIOD, 180000);
-    if (named & GAP) fixture_period(plan, GUARDRAIL_MIN_GAP, 300000);
-    if (named & COOLDOWN) fixture_guardrail(plan, GUARDRAIL_COOLDOWN);
-    if (named & HOUR) fixture_cap(plan, GUARDRAIL_ADS_PER_HOUR, NULL, 6);
-    if (named & SECONDS) fixture_cap(plan, GUARDRAIL_AD_SECONDS_PER_HOUR, NULL, 120);
-    if (named & DAY) fixture_cap(plan, GUARDRAIL_ADS_PER_DAY, NULL, 10);
-    if (named & REMAINING) fixture_guardrail(plan, GUARDRAIL_CONTENT_REMAINING);
-    if (named & BOUNDARY) fixture_guardrail(plan, GUARDRAIL_CONTENT_BOUNDARY);
-    if (named & AD_FREE) fixture_ad_free(plan, "tier == 'premium'");
-    for (size_t i = 0; i < sizeof reasons_of_bits / sizeof *reasons_of_bits; i++)
-        if (permissive >> i & 1) reasons |= REASON_BIT(reasons_of_bits[i]);
-    fixture_permissive(plan, reasons);
+    for (int code = 0; code < GUARDRAIL_COUNT; code++) {
+        if (!(named >> code & 1)) continue;
+        struct plan_guardrail *g = fixture_guardrail(plan, (enum guardrail_code)code);
+        g->permissive = permissive >> code & 1;
+        g->ms = values[code];
+        if (g->row->shape == GUARDRAIL_CONDITION) g->when = fixture_rule(plan, "tier == 'premium'");
+        if (g->row->shape == GUARDRAIL_CAP)
+            fixture_cap(plan, (enum guardrail_code)code, NULL, values[code]);
+    }
     return fixture_finish(plan);
 }
 
 #define KNOWN                                                                \
     "'elapsed_s':1830,'seconds_since_last_break_end':915,'ads_last_hour':0," \
     "'ad_seconds_last_hour':0,'ads_today':0,'content_remaining_s':600,"      \
-    "'at_content_boundary':true,'tier':'free'"
+    "'at_content_boundary':true,'breaks_in_session':1,'tier':'free'"
 
 static const struct {
     uint32_t named, permissive;
@@ -190,6 +183,14 @@ static const struct {
     {AD_FREE, AD_FREE, "{'tier':['premium']}", ALL, "policy", "ad_free"},
     {AD_FREE, AD_FREE, "{'tier':'free'}", ALL, "policy", ""},
     {AD_FREE, AD_FREE, "{'tier':'premium'}", N, "ad_free", ""},
+    {BREAKS, 0, "{'breaks_in_session':3}", ALL, "policy", ""},
+    {BREAKS, 0, "{'breaks_in_session':4}", N, "policy max_breaks_per_session", ""},
+    {BREAKS, 0, "{'breaks_in_session':5}", N, "policy max_breaks_per_session", ""},
+    {BREAKS, 0, "{'breaks_in_session':3.5}", N, "policy max_breaks_per_session", ""},
+    {BREAKS, 0, "{}", N, "policy max_breaks_per_session", ""},
+    {BREAKS, BREAKS, "{}", ALL, "policy", "max_breaks_per_session"},
+    {BREAKS, BREAKS, "{'breaks_in_session':4}", N, "policy max_breaks_per_session", ""},
+
     /* Where nobody is asked, no other guardrail is evaluated. */
     {EVERY, 0, "{'tier':'premium'}", N, "ad_free", ""},
     {EVERY, EVERY, "{'tier':'premium'}", N, "ad_free", ""},
@@ -197,11 +198,11 @@ static const struct {
     /* together: each one that takes something is told */
     {EVERY, 0, "{" KNOWN "}", ALL, "policy", ""},
     {EVERY, EVERY, "{}", ALL, "policy",
-     "ad_free grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day content_remaining "
-     "content_boundary"},
+     "ad_free grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day "
+     "max_breaks_per_session content_remaining content_boundary"},
     {EVERY & ~AD_FREE, 0, "{}", N,
-     "policy grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day content_remaining "
-     "content_boundary",
+     "policy grace_period min_gap ads_per_hour ad_seconds_per_hour ads_per_day "
+     "max_breaks_per_session content_remaining content_boundary",
      ""},
     {HOUR | SECONDS, 0, "{'ads_last_hour':4,'ad_seconds_last_hour':61}", N | P1,
      "policy ads_per_hour ad_seconds_per_hour", ""},
@@ -209,6 +210,24 @@ static const struct {
      "policy ads_per_hour ad_seconds_per_hour", ""},
     {GRACE | DAY, DAY, "{'elapsed_s':1}", N, "policy grace_period", "ads_per_day"},
 };
+
+/* Each guardrail by itself: it takes something away, it takes nothing, and both ways to be unknown.
+ */
+static void test_each_has_its_rows(void **state)
+{
+    (void)state;
+    for (int code = 0; code < GUARDRAIL_COUNT; code++) {
+        const char *word = guardrail_table[code].word.data;
+        int takes = 0, lets = 0, unenforced = 0;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            if (rows[i].named != 1u << code) continue;
+            takes += strstr(rows[i].reasons, word) != NULL;
+            lets += rows[i].eligible == ALL && !rows[i].permissive;
+            unenforced += strstr(rows[i].unenforced, word) != NULL;
+        }
+        if (takes < 2 || !lets || !unenforced) fail_msg("%s lacks rows here", word);
+    }
+}
 
 static void test_rows(void **state)
 {
@@ -461,6 +480,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_each_has_its_rows),
         cmocka_unit_test(test_of_a_list_the_strictest_that_holds),
         cmocka_unit_test(test_cooldown),
         cmocka_unit_test(test_broken_seconds_are_rounded_up),

@@ -1,5 +1,8 @@
-/* The documents explain each word of the closed lists, in the lists' order, and no other. */
-#include "decide/words.h"
+/* The documents explain each word of the closed lists, in the lists' order, and no other; the
+ * reasons that are guardrails in the words of their rows.
+ *
+ *   UPDATE_DOCS=1 build/unit/decide/words_test     writes those */
+#include "decide/guardrail.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,9 +84,61 @@ static void test_each_word_is_explained(void **state)
     }
 }
 
+static bool is_guardrail(const char *line)
+{
+    for (int g = 0; g < GUARDRAIL_COUNT; g++) {
+        char start[64];
+        int len = snprintf(start, sizeof start, "| `%s` |", guardrail_table[g].word.data);
+        if (strncmp(line, start, (size_t)len) == 0) return true;
+    }
+    return false;
+}
+
+/* The text with the rows of the guardrails as they should be; the caller frees it. */
+static char *with_guardrails(const char *text)
+{
+    enum { BYTES_MAX = 512 * 1024 };
+    char *out = malloc(BYTES_MAX);
+    assert_non_null(out);
+    struct buf b = buf_of(out, BYTES_MAX);
+    bool inside = false, written = false;
+    for (const char *at = text; *at; at = line_after(at)) {
+        size_t len = (size_t)(line_after(at) - at);
+        inside = inside || strncmp(at, "| reason |", 10) == 0;
+        if (*at != '|') inside = false;
+        if (!inside || !is_guardrail(at)) {
+            buf_put(&b, at, len);
+            continue;
+        }
+        for (int g = 0; g < GUARDRAIL_COUNT && !written; g++)
+            buf_format(&b, "| `%s` | %s |\n", guardrail_table[g].word.data, guardrail_table[g].why);
+        written = true;
+    }
+    buf_char(&b, '\0');
+    assert_false(b.full);
+    return out;
+}
+
+static void test_what_guardrails_mean(void **state)
+{
+    (void)state;
+    char *text = text_read("docs/http.md"), *should = with_guardrails(text);
+    if (getenv("UPDATE_DOCS")) {
+        FILE *f = fopen("docs/http.md", "w");
+        assert_non_null(f);
+        fputs(should, f);
+        fclose(f);
+    } else if (strcmp(text, should) != 0) {
+        fail_msg("docs/http.md says otherwise of a guardrail: UPDATE_DOCS=1 writes it");
+    }
+    free(text);
+    free(should);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_guardrails_mean),
         cmocka_unit_test(test_each_word_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * is printed, read again, and the same. A key without a row here fails the test. */
 #include "plan_files.h"
 
+#include "decide/guardrail.h"
 #include "plan/key.h"
 
 #define ACTIONS                                       \
@@ -22,7 +23,7 @@ static const char base[] = "version: v1\n"
                            "variants: {one: {policy: f}, two: {policy: t}}\n"
                            "default_variant: one\n"
                            "experiments: [{name: e, salt: es, split: {one: 50%, two: 50%}}]\n"
-                           "guardrails: {cooldown: true, ads_per_day: [{max: 9}]}\n"
+                           "guardrails: {ads_per_day: [{max: 9}]}\n"
                            "server: {hosts: []}\n"
                            "log: {budget: {rate: 5, burst: 50}, sink: {file: /a}}\n"
                            "...\n";
@@ -40,7 +41,7 @@ static const struct row {
     {"", "default_variant", "default_variant: one", "default_variant: two"},
     {"", "experiments", "[{name: e, salt: es, split: {one: 50%, two: 50%}}]", "[]"},
     {"", "timezone_offset", "segments:", "timezone_offset: \"+01:00\"\nsegments:"},
-    {"", "guardrails", "guardrails: {cooldown: true, ads_per_day: [{max: 9}]}\n", ""},
+    {"", "guardrails", "guardrails: {ads_per_day: [{max: 9}]}\n", ""},
     {"", "server", "server: {hosts: []}", "server: {drain: 1s}"},
     {"", "log", "/a}", "/a}, level: error"},
     {"actions", "name", "name: none", "name: nothing"},
@@ -59,6 +60,8 @@ static const struct row {
     {"policies.NAME", "fallback", "fallback: f", "fallback: u"},
     {"policies.NAME", "floor", LEARNED, LEARNED ", floor: 5e-324"},
     {"policies.NAME", "floor_toward", LEARNED, LEARNED ", floor_toward: fallback"},
+    {"policies.NAME", "z", LEARNED ", max_posterior_age: 1h}",
+     "t: {kind: ucb, fallback: f, prior: {alpha: 1, beta: 1}, z: 2, max_posterior_age: 1h}"},
     {"policies.NAME", "prior", "alpha: 1, beta: 1", "alpha: 1, beta: 1.0000000000000002"},
     {"policies.NAME", "value", LEARNED, LEARNED ", value: {pod: {offset: 1}}"},
     {"policies.NAME.rules", "when", "[{action: pod}]", "[{when: has(car), action: pod}]"},
@@ -71,19 +74,7 @@ static const struct row {
     {"experiments", "salt", "salt: es", "salt: et"},
     {"experiments", "slice", "name: e,", "name: e, slice: 99.9999%,"},
     {"experiments", "split", "two: 50%}", "two: 51%}"},
-    {"guardrails", "ad_free", "cooldown: true", "cooldown: true, ad_free: car"},
-    {"guardrails", "grace_period", "cooldown: true", "cooldown: true, grace_period: 0s"},
-    {"guardrails", "min_gap", "cooldown: true", "cooldown: true, min_gap: 0s"},
-    {"guardrails", "cooldown", "cooldown: true", "cooldown: false"},
-    {"guardrails", "ads_per_hour", "cooldown: true", "cooldown: true, ads_per_hour: 3"},
-    {"guardrails", "ad_seconds_per_hour", "cooldown: true",
-     "cooldown: true, ad_seconds_per_hour: 60"},
-    {"guardrails", "ads_per_day", "[{max: 9}]", "[{max: 9}, {max: 9}]"},
-    {"guardrails", "content_remaining", "cooldown: true",
-     "cooldown: true, content_remaining: true"},
-    {"guardrails", "content_boundary", "cooldown: true", "cooldown: true, content_boundary: true"},
-    {"guardrails", "on_unknown", "cooldown: true",
-     "cooldown: true, on_unknown: {cooldown: permissive}"},
+    {"guardrails", "on_unknown", "[{max: 9}]", "[{max: 9}], on_unknown: permissive"},
     {"guardrails.CAP", "when", "[{max: 9}]", "[{when: car, max: 9}]"},
     {"guardrails.CAP", "max", "[{max: 9}]", "[{max: 10}]"},
     {"server", "listen", "hosts: []", "listen: 127.0.0.1:1"},
@@ -109,11 +100,33 @@ static const struct row {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
+/* The plan has a cap; a further guardrail is put behind it, or the cap has another value. */
+static const struct row *row_of_guardrail(const char *key)
+{
+    static const char *const values[] = {[GUARDRAIL_CONDITION] = "car",
+                                         [GUARDRAIL_DURATION] = "0s",
+                                         [GUARDRAIL_SWITCH] = "true",
+                                         [GUARDRAIL_CAP] = "3"};
+    static char to[128];
+    static struct row row = {"guardrails", NULL, "[{max: 9}]", to};
+    for (int g = 0; g < GUARDRAIL_COUNT; g++) {
+        if (strcmp(guardrail_table[g].word.data, key) != 0) continue;
+        const char *value = values[guardrail_table[g].shape];
+        if (g == GUARDRAIL_ADS_PER_DAY)
+            snprintf(to, sizeof to, "%s", value);
+        else
+            snprintf(to, sizeof to, "[{max: 9}], %s: %s", key, value);
+        row.key = key;
+        return &row;
+    }
+    return NULL;
+}
+
 static const struct row *row_of(const char *where, const char *key)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (!strcmp(rows[i].where, where) && !strcmp(rows[i].key, key)) return &rows[i];
-    return NULL;
+    return strcmp(where, "guardrails") == 0 ? row_of_guardrail(key) : NULL;
 }
 
 static void edit(char *out, size_t size, const struct row *row)
@@ -164,7 +177,7 @@ static void test_each_key(void **state)
             keys++;
             if (row->from) check_row(row);
         }
-    assert_int_equal(keys, ROWS);
+    assert_int_equal(keys, ROWS + GUARDRAIL_COUNT);
 }
 
 int main(void)

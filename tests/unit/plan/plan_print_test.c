@@ -414,11 +414,10 @@ static void test_series(void **state)
                               + V * 3               /* state */
                               + V * S * A           /* missing posteriors */
                               + ATTRIBUTES * 2 /* unknown attributes, `last` too: absent, invalid */
-                              + V * 9          /* guardrails */
-                              + V * 5          /* fallbacks */
-                              + V + V          /* ads decided, covered seconds */
-                              + V + V          /* unused posteriors, errors of rules */
-                              + 1;             /* plan info */
+                              + V * GUARDRAIL_COUNT + V * 5 /* fallbacks */
+                              + V + V                       /* ads decided, covered seconds */
+                              + V + V                       /* unused posteriors, errors of rules */
+                              + 1;                          /* plan info */
     struct plan *plan = load_good(plan_demo_text(), "demo");
     const char *largest = NULL;
     assert_int_equal(plan_series_count(plan, &largest), expected);

@@ -1,5 +1,6 @@
 #include "policy/policy.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +92,8 @@ static void test_kinds(void **state)
     } rows[] = {{"fixed", POLICY_FIXED, false, false},
                 {"thompson", POLICY_THOMPSON, true, true},
                 {"greedy", POLICY_GREEDY, true, false},
-                {"uniform", POLICY_UNIFORM, false, true}};
+                {"uniform", POLICY_UNIFORM, false, true},
+                {"ucb", POLICY_UCB, true, false}};
     assert_int_equal(sizeof rows / sizeof *rows, POLICY_KIND_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(policy_kind_find(span_of(rows[i].name)), rows[i].kind);
@@ -268,6 +270,74 @@ static void test_greedy_takes_the_best_mean(void **state)
             assert_int_equal(c.rule, -1);
             assert_int_equal(c.cooldown_ms, -1);
             assert_false(c.floored);
+        }
+    }
+}
+
+/* pod_3, none, pod_1, pod_2, in plan order. */
+static const struct {
+    struct posterior posteriors[4];
+    double offset[4], weight[4], z;
+    bool equal;
+    int action;
+} ucb_rows[] = {
+    /* Means of 0.2 all, deviations of 0.121, 0.057, 0.163, 0.040. */
+    {{BETA(2, 8), BETA(10, 40), BETA(1, 4), BETA(20, 80)}, {0}, {1, 1, 1, 1}, 1, true, POD_1},
+    {{BETA(2, 8), BETA(10, 40), BETA(1, 4), BETA(20, 80)}, {0}, {1, 1, 1, 1}, 0, true, POD_3},
+    /* A cost: its better side is the lower one. */
+    {{BETA(2, 8), BETA(10, 40), BETA(1, 4), BETA(20, 80)}, {0}, {-1, -1, -1, -1}, 1, true, POD_1},
+    {{BETA(2, 8), BETA(10, 40), BETA(1, 4), BETA(20, 80)}, {0}, {-1, -1, -1, -2}, 1, false, POD_1},
+    /* mean + 2 deviations: 1, 3, 5, 4.5; and 1.5 of them: .75, 2.5, 4, 4.125 */
+    {{NORMAL(0, .25), NORMAL(1, 1), NORMAL(1, 4), NORMAL(3, .5625)},
+     {0},
+     {1, 1, 1, 1},
+     2,
+     true,
+     POD_1},
+    {{NORMAL(0, .25), NORMAL(1, 1), NORMAL(1, 4), NORMAL(3, .5625)},
+     {0},
+     {1, 1, 1, 1},
+     1.5,
+     true,
+     POD_2},
+    /* The value is offset + weight x bound: 5.5, 2, 4, 4.75. */
+    {{NORMAL(0, .25), NORMAL(1, 1), NORMAL(1, 4), NORMAL(3, .5625)},
+     {5, 0, 1, 1},
+     {1, 1, 1, 1},
+     1,
+     false,
+     POD_3},
+    /* Without a weight, all are alike. */
+    {{BETA(2, 8), BETA(10, 40), BETA(1, 4), BETA(20, 80)}, {0}, {0, 0, 0, 0}, 100, true, POD_3},
+    /* A deviation that does not exist is more than any other; and a weight of 0 makes a number of
+     * it. */
+    {{BETA(2, 8), {FAMILY_NIG, {0, 1, 1, 1}}, BETA(1, 4), BETA(20, 80)},
+     {0},
+     {1, 1, 1, 1},
+     1,
+     true,
+     NONE},
+    {{BETA(2, 8), {FAMILY_NIG, {DBL_MAX, 1, 1, 1}}, BETA(1, 4), BETA(20, 80)},
+     {0},
+     {1, 0, 1, 1},
+     100,
+     false,
+     POD_1},
+};
+
+static void test_ucb_adds_deviations(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof ucb_rows / sizeof *ucb_rows; i++) {
+        struct policy policy = policy_of(POLICY_UCB);
+        policy.z = ucb_rows[i].z;
+        memcpy(policy.offset, ucb_rows[i].offset, sizeof ucb_rows[i].offset);
+        memcpy(policy.weight, ucb_rows[i].weight, sizeof ucb_rows[i].weight);
+        policy.values_equal = ucb_rows[i].equal;
+        for (uint32_t key = 0; key < 5; key++) {
+            struct choice c = choose(&policy, ALL, ucb_rows[i].posteriors, key);
+            if (c.action != ucb_rows[i].action) fail_msg("row %zu: %d", i, c.action);
+            assert_int_equal(c.wanted, c.action);
         }
     }
 }
@@ -532,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_fixed_takes_the_first_rule_that_holds),
         cmocka_unit_test(test_fixed_matches_a_later_rule_after_an_error),
         cmocka_unit_test(test_greedy_takes_the_best_mean),
+        cmocka_unit_test(test_ucb_adds_deviations),
         cmocka_unit_test(test_thompson_of_no_weight_is_a_tie),
         cmocka_unit_test(test_masking_one_leaves_the_draws_of_the_others),
         cmocka_unit_test(test_draw_keys_differ_by_salt_and_variant),

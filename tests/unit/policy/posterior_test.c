@@ -125,9 +125,31 @@ static void test_means(void **state)
             fail_msg("row %zu: %.17g", i, posterior_mean(&means[i].p));
 }
 
+static const struct {
+    struct posterior p;
+    double deviation;
+} deviations[] = {
+    {{FAMILY_BETA, {3, 2}}, 0.2},           {{FAMILY_BETA, {1, 1}}, 0.28867513459481288},
+    {{FAMILY_BETA, {DBL_MAX, DBL_MAX}}, 0}, {{FAMILY_BETA, {1e-300, 1e-300}}, 0.5},
+    {{FAMILY_NORMAL, {7, 4}}, 2},           {{FAMILY_NIG, {7, 2, 3, 16}}, 2},
+    {{FAMILY_NIG, {7, 2, 1, 16}}, DBL_MAX}, {{FAMILY_NIG, {7, 1e-300, 1.5, 1e300}}, DBL_MAX},
+    {{FAMILY_GAMMA, {4, 8}}, 0.25},         {{FAMILY_GAMMA, {4, 1e-308}}, DBL_MAX},
+};
+
+static void test_the_deviation(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++) {
+        double deviation = posterior_deviation(&deviations[i].p);
+        if (!(fabs(deviation - deviations[i].deviation) <= 1e-15 * (1 + deviations[i].deviation)))
+            fail_msg("row %zu: %.17g", i, deviation);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_deviation),
         cmocka_unit_test(test_parameter_names),
         cmocka_unit_test(test_only_exact_sets_are_families),
         cmocka_unit_test(test_make_takes_each_parameter_to_its_place),
