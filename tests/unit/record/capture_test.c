@@ -439,6 +439,8 @@ static void wrong_intervals_are_refused(void **state)
         {"\"sum_ns\":11", "\"sum_ns\":2", ERR_FIELD_RANGE},
         {"\"sum_ns\":11", "\"sum_ns\":16", ERR_FIELD_RANGE},
         {"\"over\":0", "\"over\":1", ERR_FIELD_RANGE},
+        {"\"over\":0", "\"new\":[{}],\"over\":0", ERR_OK},
+        {"\"send\":0", "\"new\":[{}],\"send\":0", ERR_OK},
         /* These counts add up to 2^64, which is 0 to those who do not look. */
         {THREE_VALUES,
          "\"count\":0,\"over\":0,\"sum_ns\":0,\"min_ns\":0,\"max_ns\":0,\"buckets\":"
