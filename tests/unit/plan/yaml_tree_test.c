@@ -239,6 +239,9 @@ static void test_place_of_byte(void **state)
         assert_int_equal(place.line, cases[i].line);
         assert_int_equal(place.column, cases[i].column);
     }
+    assert_int_equal(yaml_walk_to_byte(SPAN("\xc3zz"), 2).column,
+                     3); /* no character of two bytes */
+    assert_int_equal(yaml_walk_to_byte(SPAN("\xe2\x82zz"), 3).column, 4);
     /* The last character, whole and cut. */
     static const struct span ends[] = {SPAN("a\xc3\xa9"), SPAN("a\xe2\x82\xac"),
                                        SPAN("a\xf0\x9f\x8e\xb5")};
