@@ -2,8 +2,12 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -159,6 +163,34 @@ static void two_threads_lose_and_tear_nothing(void **state)
     assert_int_equal(ring_used(&r), 0);
 }
 
+/* What was reserved is committed once, and no more of it than was reserved: else it aborts. */
+static void what_is_committed_was_reserved(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t reserved, committed, again; /* again 99: once only */
+        bool aborts;
+    } rows[] = {{8, 8, 99, false}, {8, 9, 99, true}, {8, 8, 1, true}, {8, 0, 8, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (!child) {
+            struct ring r;
+            fclose(stderr); /* what an abort says */
+            signal(SIGABRT, SIG_DFL);
+            ring_init(&r, memory, 256);
+            if (!ring_reserve(&r, rows[i].reserved)) _exit(3);
+            ring_commit(&r, rows[i].committed);
+            if (rows[i].again != 99) ring_commit(&r, rows[i].again);
+            _exit(0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, rows[i].aborts);
+        if (!rows[i].aborts) assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_full_ring_refuses_and_keeps_what_it_has),
         cmocka_unit_test(a_frame_lies_in_one_piece),
         cmocka_unit_test(one_spare_frame_covers_the_skipping),
+        cmocka_unit_test(what_is_committed_was_reserved),
         cmocka_unit_test(two_threads_lose_and_tear_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,21 @@ static void no_plan_takes_from_itself(void **state)
     free((void *)everything.data);
 }
 
+/* The first action is an action like any other. */
+static void the_first_action_is_named_too(void **state)
+{
+    (void)state;
+    char before[512], after[512];
+    static const char format[] =
+        "salt: s\nactions: [{name: p1, ads: 1, cooldown: 1s}, {name: none, ads: 0, cooldown: 1s}, "
+        "{name: p2, ads: 2, cooldown: 1s}]\npolicies: {u: {kind: uniform, actions: [none, %s]}}\n"
+        "variants: {v: {policy: u}}\ndefault_variant: v\n...\n";
+    snprintf(before, sizeof before, format, "p1");
+    snprintf(after, sizeof after, format, "p2");
+    weaker_is(span_of(before), span_of(after), "policies.u.actions: p1 is gone");
+    weaker_is(span_of(after), span_of(before), "policies.u.actions: p2 is gone");
+}
+
 /* Each row is looked at both ways: what one direction takes away, the other gives. */
 static void each_change_is_named(void **state)
 {
@@ -382,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_takes_from_itself),
+        cmocka_unit_test(the_first_action_is_named_too),
         cmocka_unit_test(each_change_is_named),
         cmocka_unit_test(more_than_fit_are_counted),
         cmocka_unit_test(half_a_file_is_served_by_nobody),

@@ -209,6 +209,37 @@ static void test_round_trip(void **state)
     assert_true(cases_each("good-", check_file) >= 2);
 }
 
+/* Words that some readers of YAML take for a bool, a number or nothing are printed in quotes;
+ * others that begin or end like them are not. */
+static void test_words_are_quoted(void **state)
+{
+    (void)state;
+    static const char *const quoted[] = {"y",     "n",    "yes", "no",  "on", "off", "true",
+                                         "false", "null", "nan", "inf", "Y",  "NO",  "False",
+                                         "NULL",  "7",    "-x",  ".a",  "a:b"};
+    static const char *const plain[] = {"yess", "falsey", "nul", "infi", "x", "_", "on1", "a.b-c"};
+    for (int q = 0; q < 2; q++) {
+        const char *const *words = q ? quoted : plain;
+        size_t count = q ? sizeof quoted / sizeof *quoted : sizeof plain / sizeof *plain;
+        for (size_t i = 0; i < count; i++) {
+            char to[64], expected[64];
+            snprintf(to, sizeof to, "heavy, \"%s\"]", words[i]);
+            snprintf(expected, sizeof expected, q ? "heavy, \"%s\"]" : "heavy, %s]", words[i]);
+            struct span text = edit_demo((struct edit){"heavy]", to});
+            struct settings *settings;
+            struct plan *plan = load_both(text, &settings, to);
+            char printed[PLAN_BYTES_MAX / 16];
+            struct buf b = buf_of(printed, sizeof printed - 1);
+            plan_print(&b, plan);
+            assert_false(b.full);
+            printed[b.len] = 0;
+            if (!strstr(printed, expected)) fail_msg("%s is not printed", expected);
+            plan_free(plan);
+            settings_free(settings);
+        }
+    }
+}
+
 /* What is printed of the plan that uses every key, as it stands in a file: a key that is read into
  * another's place is printed there. UPDATE_DOCS=1 writes the file anew. */
 static void test_everything_is_printed_as_it_was_written(void **state)
@@ -429,6 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_words_are_quoted),
         cmocka_unit_test(test_everything_is_printed_as_it_was_written),
         cmocka_unit_test(test_not_part_of_a_decision),
         cmocka_unit_test(test_part_of_a_decision),

@@ -239,6 +239,17 @@ static void test_place_of_byte(void **state)
         assert_int_equal(place.line, cases[i].line);
         assert_int_equal(place.column, cases[i].column);
     }
+    assert_int_equal(yaml_walk_to_byte(SPAN("\xc3zz"), 2).column,
+                     3); /* no character of two bytes */
+    assert_int_equal(yaml_walk_to_byte(SPAN("\xe2\x82zz"), 3).column, 4);
+    /* The last character, whole and cut. */
+    static const struct span ends[] = {SPAN("a\xc3\xa9"), SPAN("a\xe2\x82\xac"),
+                                       SPAN("a\xf0\x9f\x8e\xb5")};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        assert_int_equal(yaml_walk_to_byte(ends[i], ends[i].len - 1).column, 2);
+        struct span cut = {ends[i].data, ends[i].len - 1};
+        assert_int_equal(yaml_walk_to_byte(cut, cut.len - 1).column, cut.len);
+    }
 }
 
 int main(void)

@@ -467,6 +467,24 @@ static const struct posterior spread[] = {
     BETA(1e100, 1e100), NIG(0, 1, 1e-41, 1), NIG(0, 1, 1e-300, 1),
 };
 
+/* The rate only shifts the logarithm of a gamma, also where their quotient is no normal number. */
+static void test_a_rate_shifts_the_logarithm(void **state)
+{
+    (void)state;
+    static const double rates[] = {1e-308, 1e-300, 0.5, 1e300, 1.7e308};
+    static const double shapes[] = {1e-3, 2, 1e10, 1e300};
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (size_t i = 0; i < COUNT(rates); i++)
+            for (uint64_t n = 0; n < 100; n++) {
+                struct posterior one = {FAMILY_GAMMA, {shapes[s], 1}};
+                struct posterior other = {FAMILY_GAMMA, {shapes[s], rates[i]}};
+                double shift =
+                    ordered_of(&one, key_of(1, 9, n)) - ordered_of(&other, key_of(1, 9, n));
+                if (!(fabs(shift - log(rates[i])) < 1e-9))
+                    fail_msg("shape %g, rate %g: %g", shapes[s], rates[i], shift);
+            }
+}
+
 static void test_draws_do_not_tie(void **state)
 {
     (void)state;
@@ -600,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_distributions),
         cmocka_unit_test(test_probability_of_the_best),
         cmocka_unit_test(test_draws_are_finite),
+        cmocka_unit_test(test_a_rate_shifts_the_logarithm),
         cmocka_unit_test(test_draws_do_not_tie),
         cmocka_unit_test(test_value_and_order_are_of_one_draw),
         cmocka_unit_test(test_streams_of_one_key_are_independent),

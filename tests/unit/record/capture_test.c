@@ -350,6 +350,9 @@ static void wrong_headers_are_refused(void **state)
         {HEADER, "[]", ERR_JSON_SYNTAX},
         {HEADER, "{}", ERR_UNSUPPORTED},
         {"version\":1", "version\":2", ERR_UNSUPPORTED},
+        {"\"format_version\":1,", "", ERR_UNSUPPORTED},
+        {"\"format\":\"interlude-capture\",", "", ERR_UNSUPPORTED},
+        {"\"sub_bits\":5,", "", ERR_UNSUPPORTED},
         {"interlude-capture", "other", ERR_UNSUPPORTED},
         {"interlude-capture", "interlude-capture-of-31-bytes..", ERR_UNSUPPORTED},
         {"interlude-capture", "interlude-capture-of-32-bytes...", ERR_FIELD_RANGE},
@@ -439,6 +442,8 @@ static void wrong_intervals_are_refused(void **state)
         {"\"sum_ns\":11", "\"sum_ns\":2", ERR_FIELD_RANGE},
         {"\"sum_ns\":11", "\"sum_ns\":16", ERR_FIELD_RANGE},
         {"\"over\":0", "\"over\":1", ERR_FIELD_RANGE},
+        {"\"over\":0", "\"new\":[{}],\"over\":0", ERR_OK},
+        {"\"send\":0", "\"new\":[{}],\"send\":0", ERR_OK},
         /* These counts add up to 2^64, which is 0 to those who do not look. */
         {THREE_VALUES,
          "\"count\":0,\"over\":0,\"sum_ns\":0,\"min_ns\":0,\"max_ns\":0,\"buckets\":"

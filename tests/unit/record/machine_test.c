@@ -132,6 +132,23 @@ static void this_machine_is_told(void **state)
     assert_int_equal(m.cores, CPU_COUNT(&set));
 }
 
+/* Nor does it matter that the first descriptor may be had: some start programs without a stdin. */
+static void this_machine_is_told_without_a_stdin(void **state)
+{
+    (void)state;
+    struct machine before, after;
+    machine_read(&before);
+    int kept = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    machine_read(&after);
+    if (kept >= 0) {
+        assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+        close(kept);
+    }
+    assert_string_equal(after.clock_source, before.clock_source);
+    assert_string_equal(after.cpu_model, before.cpu_model);
+}
+
 /* One core is not what the machine has. */
 static void cores_are_those_that_may_be_used(void **state)
 {
@@ -194,6 +211,7 @@ int main(void)
         cmocka_unit_test(throttling_in_both_versions),
         cmocka_unit_test(growth_is_told_or_unknown),
         cmocka_unit_test(this_machine_is_told),
+        cmocka_unit_test(this_machine_is_told_without_a_stdin),
         cmocka_unit_test(cores_are_those_that_may_be_used),
         cmocka_unit_test(this_machine_s_disturbance_is_read),
     };

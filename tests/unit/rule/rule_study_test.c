@@ -156,7 +156,10 @@ static void many_of_them(void **state)
     for (int i = 1; i < RULE_VALUES_MAX + 10; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), ",%d", i);
     strcat(text, "]");
-    assert_int_equal(rule_study_course(study(text, &notes)), RULE_VARIES);
+    const struct rule_study *many = study(text, &notes);
+    assert_int_equal(rule_study_course(many), RULE_VARIES);
+    assert_int_equal(rule_study_exclude(many, study("delta == 7", &notes)), 0);
+    assert_int_equal(rule_study_exclude(study("delta == 7", &notes), many), 0);
 }
 
 static void what_becomes_of_it_without(void **state)
