@@ -4,6 +4,12 @@
 
 #include <stdlib.h>
 
+_Static_assert((int)GUARDRAIL_COUNT <= SERIES_TAGS && (int)ASSIGNMENT_COUNT <= SERIES_TAGS &&
+                   (int)POSTERIORS_STATUS_COUNT <= SERIES_TAGS &&
+                   (int)STATE_STATUS_COUNT <= SERIES_TAGS &&
+                   (int)FALLBACK_REASON_COUNT <= SERIES_TAGS,
+               "each word of a closed list has a tag");
+
 struct maker {
     const struct plan *plan;
     struct signal_cells *cells;
@@ -120,8 +126,9 @@ static void make_variant(struct maker *m, int variant)
     v->duration = RESOLVE(m, METRIC_REQUEST_DURATION, 0, name);
     if (asks_rules(policy)) v->rule_errors = RESOLVE(m, METRIC_RULE_ERRORS, 0, name);
     for (int i = 0; i < plan->guardrail_count; i++) {
-        enum reason r = plan->guardrails[i].row->reason;
-        v->guardrail[r] = RESOLVE(m, METRIC_GUARDRAIL, r, name, reason_word(r));
+        const struct guardrail *row = plan->guardrails[i].row;
+        v->guardrail[row->reason] =
+            RESOLVE(m, METRIC_GUARDRAIL, (int)(row - guardrail_table), name, row->word);
     }
     if (!policy_reads_posteriors(policy)) return;
     v->posteriors_unused = RESOLVE(m, METRIC_POSTERIORS_UNUSED, 0, name);

@@ -16,7 +16,7 @@
 
 /* A plan's names resolve in the metrics that come first in the table, and a series' tag (series.h)
  * is below this. */
-enum { SERIES_METRICS = METRIC_REQUEST_DURATION + 1, SERIES_TAGS = 16 };
+enum { SERIES_METRICS = METRIC_REQUEST_DURATION + 1, SERIES_TAGS = 32 };
 
 /* Cells that no plan resolves. The overflow cells take what has no series of its own; there is one
  * for each metric and tag, so that sums over series stay right. CELL_OVERFLOW itself takes the

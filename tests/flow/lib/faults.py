@@ -73,6 +73,8 @@ def serve(case, text=None, stdout=None, close=(), workers=1):
     server.decisions, server.operations = ("127.0.0.1", listen), ("127.0.0.1", admin)
 
     def ready():
+        if server.process.poll() is not None:
+            raise AssertionError("it ended with %d: %s" % (server.process.returncode, server.errors()))
         try:
             return get(server.operations, "/readyz").status == 200
         except OSError:
