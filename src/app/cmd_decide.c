@@ -46,9 +46,8 @@ static bool decide_line(struct line_decider *d, struct span line, uint64_t numbe
         err_set(&e, ERR_BODY_TOO_LARGE, "a request has at most %d bytes", REQUEST_BYTES_MAX);
     } else if (request_read(d->plan, line, d->scratch, &d->request, &e) == ERR_OK) {
         struct request *request = &d->request;
-        if (!request->request_id.len) request->request_id = request_id_make(&d->ids, d->made_id);
+        int64_t now_us = request_complete(request, &d->ids, d->made_id, clock_wall_us());
         request->explain |= d->explain;
-        int64_t now_us = request->time_us != REQUEST_TIME_NONE ? request->time_us : clock_wall_us();
         struct decision decision;
         decide(d->plan, request, now_us, NULL, &decision);
         reply_write(&b, d->plan, request, &decision, now_us);

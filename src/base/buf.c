@@ -30,3 +30,9 @@ void buf_format(struct buf *b, const char *format, ...)
     else
         b->len += (size_t)n;
 }
+
+void buf_hex(struct buf *b, uint64_t value, int digits)
+{
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
+        buf_char(b, "0123456789abcdef"[value >> shift & 15]);
+}

@@ -62,6 +62,8 @@ static inline void buf_char(struct buf *b, char c)
 
 void buf_u64(struct buf *b, uint64_t value);
 void buf_i64(struct buf *b, int64_t value);
+/* The last `digits` hexadecimal digits of the value, 1 to 16, in lower case. */
+void buf_hex(struct buf *b, uint64_t value, int digits);
 
 /* For text that is not on the request path. */
 void buf_format(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -68,6 +68,12 @@ enum { REQUEST_VARIANT_NONE = -1, REQUEST_VARIANT_UNKNOWN = -2 };
 enum err_code request_read(const struct plan *plan, struct span body, char *scratch,
                            struct request *out, struct err *e) MUST_CHECK;
 
+/* The time that counts: the request's own if it has one, else the clock's. */
+static inline int64_t request_now_us(const struct request *request, int64_t clock_us)
+{
+    return request->time_us != REQUEST_TIME_NONE ? request->time_us : clock_us;
+}
+
 /* RFC 3339 time to microseconds since 1970 (finer digits are cut off; a leap second counts as the
  * second after it). False if the text is none, or in UTC not in the years 0 to 9999. */
 bool request_time_read(struct span text, int64_t *us);

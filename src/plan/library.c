@@ -76,7 +76,7 @@ static enum err_code decide_text(const struct plan *plan, struct span text, int6
     struct request *request = work;
     enum err_code code = request_read(plan, text, (char *)work + INTERLUDE_WORK_BYTES, request, e);
     if (code) return code;
-    if (request->time_us != REQUEST_TIME_NONE) *now_us = request->time_us;
+    *now_us = request_now_us(request, *now_us);
     decide(plan, request, *now_us, NULL, decision);
     return ERR_OK;
 }

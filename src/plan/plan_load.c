@@ -123,13 +123,9 @@ void plan_print(struct buf *b, const struct plan *plan)
 
 static void set_fingerprint(struct plan *plan)
 {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 6; i++) {
-        unsigned byte = (unsigned)(plan->identity.lo >> (8 * i)) & 0xff;
-        plan->fingerprint[2 * i] = digits[byte >> 4];
-        plan->fingerprint[2 * i + 1] = digits[byte & 15];
-    }
-    plan->fingerprint[12] = '\0';
+    struct buf b = buf_of(plan->fingerprint, sizeof plan->fingerprint);
+    for (int i = 0; i < 6; i++) buf_hex(&b, plan->identity.lo >> (8 * i), 2);
+    buf_char(&b, '\0');
 }
 
 /* Identities, fingerprint, and version where there is none. */

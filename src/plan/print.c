@@ -50,7 +50,6 @@ static bool needs_escape(uint32_t code)
 
 static void put_escape(struct buf *b, uint32_t code)
 {
-    static const char digits[] = "0123456789abcdef";
     int width = code < 0x100 ? 2 : code < 0x10000 ? 4 : 8;
     buf_char(b, '\\');
     if (code == '"' || code == '\\' || code == '\n' || code == '\t') {
@@ -58,8 +57,7 @@ static void put_escape(struct buf *b, uint32_t code)
         return;
     }
     buf_char(b, width == 2 ? 'x' : width == 4 ? 'u' : 'U');
-    for (int shift = 4 * (width - 1); shift >= 0; shift -= 4)
-        buf_char(b, digits[code >> shift & 15]);
+    buf_hex(b, code, width);
 }
 
 void print_quoted(struct buf *b, struct span text)

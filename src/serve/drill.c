@@ -13,24 +13,41 @@ static enum err_code pointer_at_signal(struct err *e)
     return e->code;
 }
 
-/* Leaves *name empty if there is none. */
-static enum err_code name_read(struct drill *d, struct span asked, struct span *name, struct err *e)
+/* A drill that is asked for. */
+struct asked {
+    struct span name;    /* of the signal; empty: none */
+    struct span request; /* JSON; empty: it is to be made up */
+};
+
+/* One value of any type, as it stands. */
+static struct span value_take(struct json_reader *r)
+{
+    json_peek(r);
+    const char *begin = r->at;
+    json_skip(r);
+    return (struct span){begin, (size_t)(r->at - begin)};
+}
+
+static enum err_code asked_read(struct drill *d, struct span text, struct asked *out, struct err *e)
 {
     struct json_reader r;
-    *name = (struct span){NULL, 0};
-    json_reader_init(&r, asked, d->scratch, sizeof d->scratch);
+    *out = (struct asked){{NULL, 0}, {NULL, 0}};
+    json_reader_init(&r, text, d->scratch, sizeof d->scratch);
     if (json_peek(&r) != JSON_OBJECT && json_peek(&r) != JSON_ERROR)
         return err_set(e, ERR_FIELD_TYPE, "a drill must be a JSON object");
     bool seen = false;
     struct span key;
     json_object_begin(&r);
     while (json_object_next(&r, &key)) {
-        if (!span_is(key, "signal")) {
+        bool request = span_is(key, "request");
+        if (!request && !span_is(key, "signal")) {
             json_skip(&r);
-        } else if (seen) {
+        } else if (request ? out->request.len > 0 : seen) {
             json_fail(&r, ERR_JSON_DUPLICATE_KEY, "this key stands twice in its object");
+        } else if (request) {
+            out->request = value_take(&r);
         } else if (json_peek(&r) == JSON_STRING) {
-            seen = json_string(&r, name);
+            seen = json_string(&r, &out->name);
         } else {
             json_fail(&r, ERR_FIELD_TYPE, "`signal` must be a string");
         }
@@ -233,12 +250,15 @@ static bool body_fires(struct drill *d, enum signal_site site, struct span body)
            has_line(&d->request.decision, site);
 }
 
-/* The answer's JSON, without the newline that ends it. */
+/* As request_serve does it, but that it is a drill. The answer's JSON, without the newline that
+ * ends it. */
 static struct span body_serve(struct drill *d, struct span body)
 {
     struct http_head head = {0};
     struct buf out = buf_of(d->answer, sizeof d->answer);
-    request_serve(&d->request, body, &head, &out);
+    struct request_context *x = &d->request;
+    if (request_answer(x, body, &head, &out).variant >= 0 && x->writer)
+        signal_drill(x->writer, x->plan, &x->request, &x->decision, x->wall_us);
     const char *end = memmem(out.data, out.len, "\r\n\r\n", 4);
     INVARIANT(end != NULL);
     INVARIANT(out.data[out.len - 1] == '\n');
@@ -269,43 +289,53 @@ static bool request_find(struct drill *d, enum signal_site site, struct span *bo
     return false;
 }
 
-enum err_code drill_run(struct drill *d, struct span asked, struct drill_outcome *out,
-                        struct err *e)
+/* The request that was given, or one that is made up. */
+static enum err_code body_find(struct drill *d, enum signal_site site, struct span given,
+                               struct span *body, struct err *e)
 {
-    struct span name;
+    const char *name = signal_sites[site].name;
+    *body = given;
+    if (given.len) {
+        if (body_fires(d, site, given)) return ERR_OK;
+        err_set(e, ERR_NOT_FIRED, "the request that was given does not fire `%s`", name);
+        strcpy(e->pointer, "/request");
+        return e->code;
+    }
+    if (!plan_can_fire(d->request.plan, site)) {
+        err_set(e, ERR_CANNOT_FIRE,
+                "no request can fire `%s` under this plan: nothing reads what it is about, or "
+                "`ad_free` stops all",
+                name);
+        return pointer_at_signal(e);
+    }
+    if (request_find(d, site, body)) return ERR_OK;
+    err_set(e, ERR_NOT_FIRED,
+            "no request that was made up fires `%s` under this plan, though one might: `ad_free` "
+            "lets none of them through; give one, as `request`",
+            name);
+    return pointer_at_signal(e);
+}
+
+enum err_code drill_run(struct drill *d, struct span text, struct drill_outcome *out, struct err *e)
+{
+    struct asked asked;
+    struct span body;
     enum signal_site site = SITE_COUNT;
-    enum err_code code = name_read(d, asked, &name, e);
-    if (!code) code = site_find(name, &site, e);
+    enum err_code code = asked_read(d, text, &asked, e);
+    if (!code) code = site_find(asked.name, &site, e);
     if (code) return code;
     if (!request_can_fire(site)) {
         err_set(e, ERR_CANNOT_FIRE, "no request can fire `%s`: its opportunity is %s",
                 signal_sites[site].name, signal_sites[site].opportunity);
         return pointer_at_signal(e);
     }
-
-    if (!plan_can_fire(d->request.plan, site)) {
-        err_set(e, ERR_CANNOT_FIRE,
-                "no request can fire `%s` under this plan: nothing reads what it is about, or "
-                "`ad_free` stops all",
-                signal_sites[site].name);
-        return pointer_at_signal(e);
-    }
-
-    struct span body;
-    if (!request_find(d, site, &body)) {
-        err_set(e, ERR_NOT_FIRED,
-                "no request that was made up fires `%s` under this plan, though one might: "
-                "`ad_free` lets none of them through",
-                signal_sites[site].name);
-        return pointer_at_signal(e);
-    }
-    *out = (struct drill_outcome){site, body, body_serve(d, body)};
-    return ERR_OK;
+    code = body_find(d, site, asked.request, &body, e);
+    if (!code) *out = (struct drill_outcome){site, body, body_serve(d, body)};
+    return code;
 }
 
 void drill_init(struct drill *d)
 {
-    d->request.drill = true;
     d->request.explain = false;
     d->request.probe = NULL;
     request_id_init(&d->request.ids);

@@ -214,9 +214,7 @@ static enum worth worth_of(struct plan_example *x, struct span body)
 {
     struct err e;
     if (request_read(x->plan, body, x->scratch, &x->request, &e)) return WORTH_NOTHING;
-    int64_t time_us = x->request.time_us;
-    decide(x->plan, &x->request, time_us != REQUEST_TIME_NONE ? time_us : x->wall_us, NULL,
-           &x->decision);
+    decide(x->plan, &x->request, request_now_us(&x->request, x->wall_us), NULL, &x->decision);
     const struct decision *d = &x->decision;
     const uint32_t anomalies = ~((1u << POSTERIORS_PARTIAL) - 1);
     if (d->variant_unknown || d->presence.conditions & anomalies ||

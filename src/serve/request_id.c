@@ -6,7 +6,8 @@
 
 static void put_hex(char *at, uint64_t value, int digits)
 {
-    for (int i = digits - 1; i >= 0; i--, value >>= 4) at[i] = "0123456789abcdef"[value & 15];
+    struct buf b = buf_of(at, (size_t)digits);
+    buf_hex(&b, value, digits);
 }
 
 void request_id_init(struct request_id_maker *maker)

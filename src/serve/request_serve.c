@@ -2,15 +2,6 @@
 
 #include "decide/reply.h"
 
-/* What the caller left out and the edge makes up: decide() itself knows no clock and no chance. */
-static int64_t request_stamp(struct request_context *x)
-{
-    struct request *request = &x->request;
-    if (!request->request_id.len) request->request_id = request_id_make(&x->ids, x->made_id);
-    request->explain |= x->explain;
-    return request->time_us != REQUEST_TIME_NONE ? request->time_us : x->wall_us;
-}
-
 static void request_reply(struct request_context *x, int64_t now_us, struct http_head *head,
                           struct buf *out, struct err *e)
 {
@@ -35,7 +26,8 @@ struct request_outcome request_answer(struct request_context *x, struct span bod
     e.code = request_read(x->plan, body, x->scratch, &x->request, &e);
     probe_mark(x->probe, STAGE_PARSE);
     if (!e.code) {
-        int64_t now_us = request_stamp(x);
+        int64_t now_us = request_complete(&x->request, &x->ids, x->made_id, x->wall_us);
+        x->request.explain |= x->explain;
         decide(x->plan, &x->request, now_us, x->probe, &x->decision);
         request_reply(x, now_us, head, out, &e);
         probe_mark(x->probe, STAGE_ENCODE);
@@ -53,10 +45,7 @@ struct request_outcome request_serve(struct request_context *x, struct span body
                                      struct http_head *head, struct buf *out)
 {
     struct request_outcome outcome = request_answer(x, body, head, out);
-    if (outcome.variant < 0 || !x->writer) return outcome;
-    if (x->drill)
-        signal_drill(x->writer, x->plan, &x->request, &x->decision, x->wall_us);
-    else
+    if (outcome.variant >= 0 && x->writer)
         signal_decision(x->writer, x->cells, x->plan, &x->request, &x->decision, x->wall_us);
     return outcome;
 }

@@ -18,7 +18,6 @@ struct request_context {
     struct signal_writer *writer; /* NULL: nothing is counted (`/v1/explain`) */
     int64_t wall_us;              /* the clock, read when the request's last byte was seen */
     bool explain;                 /* whatever the request says */
-    bool drill;                   /* signal_drill instead of signal_decision */
     struct probe *probe;          /* where the time goes; NULL: not asked */
 
     struct request_id_maker ids;

@@ -12,9 +12,8 @@
 
 static void write_unit(struct buf *b, uint32_t code)
 {
-    static const char hex[] = "0123456789abcdef";
     buf_lit(b, "\\u");
-    for (int shift = 12; shift >= 0; shift -= 4) buf_char(b, hex[code >> shift & 15]);
+    buf_hex(b, code, 4);
 }
 
 static void write_escape(struct buf *b, unsigned char c)

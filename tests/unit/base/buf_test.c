@@ -29,6 +29,11 @@ static void test_puts_in_order(void **state)
     buf_i64(&b, -8);
     buf_format(&b, "%s=%d", "x", 9);
     assert_text(&b, "ab-cdef7-8x=9");
+    b.len = 0;
+    buf_hex(&b, 0x0123456789abcdef, 16);
+    buf_hex(&b, 0x0123456789abcdef, 3);
+    buf_hex(&b, 0, 2);
+    assert_text(&b, "0123456789abcdefdef00");
     assert_false(b.full);
 }
 

@@ -183,6 +183,14 @@ static void what_is_wrong_is_told(void **state)
         {"{\"signal\":\"unknown_variant\"}}", ERR_JSON_SYNTAX, "", ""},
         {"{\"signal\":\"unknown_variant\",\"signal\":\"unknown_variant\"}", ERR_JSON_DUPLICATE_KEY,
          "twice", ""},
+        {"{\"signal\":\"unknown_variant\",\"request\":{}}", ERR_NOT_FIRED,
+         "the request that was given does not fire `unknown_variant`", "/request"},
+        {"{\"request\":7,\"signal\":\"unknown_variant\"}", ERR_NOT_FIRED, "does not fire",
+         "/request"},
+        {"{\"request\":{\"session\":7},\"signal\":\"session_invalid\"}", ERR_NOT_FIRED,
+         "does not fire", "/request"},
+        {"{\"request\":{},\"request\":{},\"signal\":\"unknown_variant\"}", ERR_JSON_DUPLICATE_KEY,
+         "twice", ""},
     };
     struct plan *plan = plan_of(HEAD DATED);
     drill->request.plan = plan;
@@ -200,6 +208,11 @@ static void what_is_wrong_is_told(void **state)
         drill_run(drill, SPAN("{\"x\":1,\"signal\":\"unknown\\u005fvariant\"}"), &outcome, &e),
         ERR_OK);
     assert_int_equal(fired(SITE_UNKNOWN_VARIANT), 1);
+    struct span given =
+        SPAN("{ \"signal\" : \"unknown_variant\", \"request\" : {\"variant\":\"x\"} }");
+    assert_int_equal(drill_run(drill, given, &outcome, &e), ERR_OK);
+    assert_true(span_is(outcome.request, "{\"variant\":\"x\"}"));
+    assert_int_equal(fired(SITE_UNKNOWN_VARIANT), 2);
     plan_free(plan);
 }
 
