@@ -4,7 +4,7 @@
 static const struct app_command commands[] = {
     {"serve", "[--config FILE] [--listen HOST:PORT] [--admin HOST:PORT] [--workers N] [--hint]",
      "serve decisions over HTTP; --hint prints requests to paste", cmd_serve, true},
-    {"check", "[--strict] FILE",
+    {"check", "[--strict] FILE | --schema",
      "print the plan as it would run and every warning, or every error in it; --strict: warnings "
      "are errors",
      cmd_check, true},

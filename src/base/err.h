@@ -36,7 +36,7 @@
     X(ERR_PLAN_INVALID, "plan_invalid", 422, "The plan has errors")                            \
     X(ERR_PLAN_TAKES_AWAY, "plan_takes_away", 422, "The plan may be half a file")              \
     X(ERR_CANNOT_FIRE, "cannot_fire", 422, "No request can fire this signal")                  \
-    X(ERR_NOT_FIRED, "not_fired", 422, "No request that was made up fires this signal")        \
+    X(ERR_NOT_FIRED, "not_fired", 422, "No request was found that fires this signal")          \
     X(ERR_HEAD_TOO_LARGE, "head_too_large", 431, "The request head is too large")              \
     X(ERR_INTERNAL, "internal", 500, "The server failed")                                      \
     X(ERR_NOT_IMPLEMENTED, "not_implemented", 501, "This method or coding is not implemented") \

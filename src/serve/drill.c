@@ -5,6 +5,8 @@
 #include "wire/json_read.h"
 #include "wire/json_write.h"
 
+#include <stdio.h>
+
 /* ---- what is asked for ---- */
 
 static enum err_code pointer_at_signal(struct err *e)
@@ -289,6 +291,18 @@ static bool request_find(struct drill *d, enum signal_site site, struct span *bo
     return false;
 }
 
+/* What is wrong with it is told as it is of any request, and stands under `request`. */
+static enum err_code given_read(struct drill *d, struct span given, struct err *e)
+{
+    struct request_context *x = &d->request;
+    enum err_code code = request_read(x->plan, given, x->scratch, &x->request, e);
+    if (!code) return ERR_OK;
+    char pointer[sizeof e->pointer];
+    memcpy(pointer, e->pointer, sizeof pointer);
+    snprintf(e->pointer, sizeof e->pointer, "/request%.*s", (int)(sizeof pointer - 9), pointer);
+    return code;
+}
+
 /* The request that was given, or one that is made up. */
 static enum err_code body_find(struct drill *d, enum signal_site site, struct span given,
                                struct span *body, struct err *e)
@@ -296,6 +310,7 @@ static enum err_code body_find(struct drill *d, enum signal_site site, struct sp
     const char *name = signal_sites[site].name;
     *body = given;
     if (given.len) {
+        if (given_read(d, given, e)) return e->code;
         if (body_fires(d, site, given)) return ERR_OK;
         err_set(e, ERR_NOT_FIRED, "the request that was given does not fire `%s`", name);
         strcpy(e->pointer, "/request");

@@ -185,10 +185,9 @@ static void what_is_wrong_is_told(void **state)
          "twice", ""},
         {"{\"signal\":\"unknown_variant\",\"request\":{}}", ERR_NOT_FIRED,
          "the request that was given does not fire `unknown_variant`", "/request"},
-        {"{\"request\":7,\"signal\":\"unknown_variant\"}", ERR_NOT_FIRED, "does not fire",
-         "/request"},
-        {"{\"request\":{\"session\":7},\"signal\":\"session_invalid\"}", ERR_NOT_FIRED,
-         "does not fire", "/request"},
+        {"{\"request\":7,\"signal\":\"unknown_variant\"}", ERR_FIELD_TYPE, "object", "/request"},
+        {"{\"request\":{\"session\":7},\"signal\":\"session_invalid\"}", ERR_FIELD_TYPE, "",
+         "/request/session"},
         {"{\"request\":{},\"request\":{},\"signal\":\"unknown_variant\"}", ERR_JSON_DUPLICATE_KEY,
          "twice", ""},
     };
