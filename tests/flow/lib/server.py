@@ -216,6 +216,17 @@ class Server:
 
     def signal(self, number):
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            # One thread takes it and stops the others, once it has got a processor.
+            wait_for(self.stands_still, 60, "every thread stands still")
+
+    def stands_still(self):
+        tasks = "/proc/%d/task" % self.process.pid
+        for task in os.listdir(tasks):
+            with open("%s/%s/stat" % (tasks, task)) as f:  # a server's threads end with it
+                if f.read().rpartition(")")[2].split()[0] not in "Tt":
+                    return False
+        return True
 
     def wait_exit(self, seconds=60):
         return self.process.wait(timeout=seconds)
