@@ -80,10 +80,10 @@ static void settle(const struct plan *plan, const struct request *request, struc
     const struct action *action = &plan->actions.actions[out->action];
     int64_t own_ms = out->choice.cooldown_ms >= 0 ? out->choice.cooldown_ms : action->cooldown_ms;
     out->ads = action->ads;
-    out->max_duration_s = (action->max_duration_ms + 999) / 1000;
+    out->max_duration_s = seconds_up(action->max_duration_ms);
     /* Where nobody was asked, no guardrail but the gate's own was looked at. */
     out->cooldown_s = out->asked ? guardrail_cooldown_s(plan, request, own_ms, action->ads > 0)
-                                 : (own_ms + 999) / 1000;
+                                 : seconds_up(own_ms);
 }
 
 void decide(const struct plan *plan, struct request *request, int64_t now_us, struct probe *probe,

@@ -201,7 +201,7 @@ action_set guardrail_mask(const struct plan *plan, const struct request *request
 int64_t guardrail_cooldown_s(const struct plan *plan, const struct request *request, int64_t own_ms,
                              bool ads)
 {
-    int64_t cooldown_s = (own_ms + 999) / 1000;
+    int64_t cooldown_s = seconds_up(own_ms);
     for (uint32_t rest = plan->guardrails_left; rest; rest &= rest - 1) {
         const struct plan_guardrail *g = &plan->guardrails[__builtin_ctz(rest)];
         int64_t left_s = g->row->left_s(g, &request->attributes, ads);

@@ -40,7 +40,7 @@ extern const struct guardrail guardrail_table[GUARDRAIL_COUNT];
 static inline int64_t guardrail_cost(enum guardrail_unit unit, const struct action *action)
 {
     if (unit == GUARDRAIL_ADS) return action->ads;
-    if (unit == GUARDRAIL_SECONDS) return (action->max_duration_ms + 999) / 1000;
+    if (unit == GUARDRAIL_SECONDS) return seconds_up(action->max_duration_ms);
     return action->ads > 0; /* a break */
 }
 

@@ -71,7 +71,7 @@ static void read_guardrail(const struct plan_guardrail *g, uint64_t *read, uint6
 
 static void finish_guardrail(struct plan *plan, struct plan_guardrail *g)
 {
-    g->s = (g->ms + 999) / 1000;
+    g->s = seconds_up(g->ms);
     for (int i = 0; i < plan->actions.count; i++)
         g->cost[i] = (int32_t)guardrail_cost(g->row->unit, &plan->actions.actions[i]);
 }

@@ -100,6 +100,12 @@ void plan_init(struct plan *plan);
  * when actions, schema, salt, policies, variants and guardrails are in place. */
 void plan_finish(struct plan *plan);
 
+/* Milliseconds, not negative, to seconds: rounded up. */
+static inline int64_t seconds_up(int64_t ms)
+{
+    return (ms + 999) / 1000;
+}
+
 /* The slot of a session attribute of that name, or -1. */
 int plan_attribute_find(const struct plan *plan, struct span name);
 int plan_segment_find(const struct plan *plan, struct span name);

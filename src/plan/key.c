@@ -69,15 +69,10 @@ void keys_read(struct load *l, const struct yaml_tree *mapping, const struct key
     }
 }
 
-static void add_fault(void *owner, struct yaml_place place, const char *text)
-{
-    load_error(owner, place, "%s", text);
-}
-
 /* By the same reader, as if the text stood in the file. */
 static void key_init(struct load *l, const struct key *key, void *into)
 {
-    const struct yaml_faults faults = {add_fault, l};
+    const struct yaml_faults faults = load_faults(l);
     const struct yaml_tree scalar = {.kind = TREE_SCALAR, .text = span_of(key->initial)};
     const struct yaml_tree *node = &scalar;
     if (key->initial[0] == '{') node = yaml_tree_read(&l->scratch, span_of(key->initial), &faults);

@@ -57,6 +57,16 @@ void load_error(struct load *l, struct yaml_place place, const char *format, ...
     va_end(args);
 }
 
+static void add_fault(void *owner, struct yaml_place place, const char *text)
+{
+    load_error(owner, place, "%s", text);
+}
+
+struct yaml_faults load_faults(struct load *l)
+{
+    return (struct yaml_faults){add_fault, l};
+}
+
 void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
 {
     va_list args;

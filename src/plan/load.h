@@ -52,6 +52,9 @@ struct load {
 void load_error(struct load *l, struct yaml_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Where the faults of a text go that is read as YAML: among the errors. */
+struct yaml_faults load_faults(struct load *l);
+
 /* The same, to l->warnings, which are wanted. */
 void load_warning(struct load *l, struct yaml_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

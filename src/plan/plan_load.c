@@ -169,11 +169,6 @@ static void init_all(struct load *l)
     keys_init(l, &log_keys, &l->settings->log);
 }
 
-static void add_fault(void *owner, struct yaml_place place, const char *text)
-{
-    load_error(owner, place, "%s", text);
-}
-
 /* Too many series make a metrics store, and the bill for it, fall over: so it is an error here. */
 static void check_series(struct load *l, const struct yaml_tree *root)
 {
@@ -188,7 +183,7 @@ static void check_series(struct load *l, const struct yaml_tree *root)
 
 static void load_root(struct load *l)
 {
-    const struct yaml_faults faults = {add_fault, l};
+    const struct yaml_faults faults = load_faults(l);
     const struct yaml_tree *root = yaml_tree_read(&l->scratch, l->text, &faults);
     if (!root || !load_is_mapping(l, root, "a mapping of the plan's keys")) return;
     if (!yaml_tree_find(root, SPAN("attributes")) &&

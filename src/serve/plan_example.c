@@ -98,7 +98,7 @@ static void set_usual(struct plan_example *x, const struct policy *policy, bool 
     for (int i = 0; i < plan->guardrail_count; i++) {
         const struct plan_guardrail *g = &plan->guardrails[i];
         if (g->row->shape == GUARDRAIL_DURATION)
-            set_at_least(a, __builtin_ctzll(g->row->needed), (g->ms + 999) / 1000);
+            set_at_least(a, __builtin_ctzll(g->row->needed), g->s);
     }
     set_at_least(a, ATTRIBUTE_SLOT_ELAPSED_S,
                  a->values[ATTRIBUTE_SLOT_SECONDS_SINCE_LAST_BREAK_END].i);

@@ -8,7 +8,8 @@ import tempfile
 from lib.server import free_port, wait_for
 from lib.wire import Connection
 
-NGINX = """\
+# What an nginx of our own needs around an `http` block that is told elsewhere.
+NGINX_AROUND = """\
 daemon off;
 master_process off;
 worker_processes 1;
@@ -22,6 +23,12 @@ http {{
     fastcgi_temp_path {directory}/fastcgi;
     uwsgi_temp_path {directory}/uwsgi;
     scgi_temp_path {directory}/scgi;
+{http}
+}}
+"""
+
+# Its `http` block, unless a test brings one.
+NGINX_HTTP = """\
     upstream interlude {{
         server 127.0.0.1:{first} max_fails=0;
         server 127.0.0.1:{second} max_fails=0;
@@ -37,7 +44,6 @@ http {{
             {location}
         }}
     }}
-}}
 """
 
 # A server that is away is tried once; then the other one is.
@@ -58,31 +64,12 @@ listen interlude
 """
 
 
-# What an nginx of our own needs around an `http` block that is told elsewhere.
-NGINX_AROUND = """\
-daemon off;
-master_process off;
-worker_processes 1;
-pid {directory}/pid;
-error_log {directory}/error.log warn;
-events {{ worker_connections 4096; }}
-http {{
-    access_log off;
-    client_body_temp_path {directory}/body;
-    proxy_temp_path {directory}/proxy;
-    fastcgi_temp_path {directory}/fastcgi;
-    uwsgi_temp_path {directory}/uwsgi;
-    scgi_temp_path {directory}/scgi;
-{http}
-}}
-"""
-
-
 def configuration(name, directory, port, servers, keep, location=""):
     more = {"directory": directory, "port": port, "first": servers[0], "second": servers[1]}
     if name == "nginx":
-        return NGINX.format(keepalive="keepalive 32;" if keep else "",
-                            connection="" if keep else "close", location=location, **more)
+        http = NGINX_HTTP.format(keepalive="keepalive 32;" if keep else "",
+                                 connection="" if keep else "close", location=location, **more)
+        return NGINX_AROUND.format(directory=directory, http=http)
     return HAPROXY.format(reuse="http-reuse always" if keep else
                           "option http-server-close\n    http-reuse never", **more)
 
